@@ -163,9 +163,9 @@ class CodedLayer(nn.Module):
         state = ", learns" if self.learned is not None else ""
         return "; ".join(self.matrices) + state
 
-    def _apply(self, function: Any, recurse: bool = True) -> nn.Module:
+    def _apply(self, fn: Any, recurse: bool = True) -> nn.Module:
         """Codes stay on the processor, and what learns is float32."""
-        probe = function(torch.zeros(1))
+        probe = fn(torch.zeros(1))
         if probe.device.type != "cpu":
             raise ValueError(f"a layer of few bits runs on the processor, found .to({probe.device})")
         if probe.dtype != torch.float32:
@@ -174,7 +174,7 @@ class CodedLayer(nn.Module):
                 f".to({probe.dtype}); convert the others before quantize_()"
             )
         apply: Any = super()._apply
-        return cast(nn.Module, apply(function, recurse))
+        return cast(nn.Module, apply(fn, recurse))
 
 
 def _shapes_of(matrices: list[Any]) -> list[str]:

@@ -49,20 +49,24 @@ class Network(nn.Module):
         """What print() says of the module."""
         return f"{', '.join(map(str, self.inputs))} -> {', '.join(map(str, self.outputs))}"
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        errors: list[str] = args[-1]
+    def _load_from_state_dict(  # noqa: PLR0913  # of PyTorch
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
         given = state_dict.get(prefix + "file")
         if isinstance(given, torch.Tensor):
             try:
                 other = Network(load(given.cpu().numpy().tobytes()))
             except Exception as error:  # noqa: BLE001  # bytes from outside
-                errors.append(f"{prefix}file: {error}")
+                error_msgs.append(f"{prefix}file: {error}")
                 return
             if other._ports != self._ports:
-                errors.append(f"{prefix}file: expected {self._ports}, found {other._ports}")
+                error_msgs.append(f"{prefix}file: expected {self._ports}, found {other._ports}")
                 return
             self.file = torch.empty_like(given, device="cpu")
-        super()._load_from_state_dict(state_dict, prefix, *args)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
 
 def from_halftone(source: Any) -> Network:

@@ -184,7 +184,7 @@ class HalftoneQuantizer(HfQuantizer):
 
     def __init__(self, quantization_config: HalftoneConfig, **kwargs: Any):
         super().__init__(quantization_config, **kwargs)
-        self.quantization_config: HalftoneConfig = quantization_config
+        self._config: Any = quantization_config
 
     def validate_environment(self, *args: Any, device_map: Any = None, **kwargs: Any) -> None:
         """@raises ValueError for other devices, RuntimeError for a model that has codes already"""
@@ -199,7 +199,7 @@ class HalftoneQuantizer(HfQuantizer):
         return torch.float32
 
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
-        config, kind = self.quantization_config, model.config.model_type
+        config, kind = self._config, model.config.model_type
         if kind not in _MODELS:
             raise NotImplementedError(f"model_type: expected one of {_MODELS}, found {kind!r}")
         with tempfile.TemporaryDirectory() as folder:
@@ -220,12 +220,12 @@ class HalftoneQuantizer(HfQuantizer):
             replace(model, name, layer)
         return model
 
-    def is_serializable(self, *args: Any, **kwargs: Any) -> bool:
+    def is_serializable(self, *args: Any, **kwargs: Any) -> Any:
         """Codes are saved as the state dict, for halftone.torch.load_()."""
         return False
 
     @property
-    def is_trainable(self) -> bool:
+    def is_trainable(self) -> Any:
         """Layers pass gradients with respect to their inputs, as adapters need them."""
         return True
 
