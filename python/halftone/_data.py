@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from . import _halftone as native
+from ._arguments import check
 from ._arrays import Array, as_array
 
 #: See samples_of().
@@ -185,6 +186,7 @@ def _is_path(data: object) -> bool:
 
 
 def _opened(paths: list[Any], options: DataOptions) -> native.Samples:
+    check("data", paths, Sequence[str | os.PathLike[str]])
     try:
         return native.Samples.open(
             [os.fsdecode(path) for path in paths], options.split, options.limit, options.scale

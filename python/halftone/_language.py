@@ -121,7 +121,15 @@ def _callback(on_text: OnText | None, on_token: OnToken | None) -> OnToken | Non
 def _request(messages: Sequence[Message], inputs: Mapping[str, Any]) -> str:
     request = {**(inputs.get("variables") or {}), **inputs, "messages": list(messages)}
     request.pop("variables", None)
-    return json.dumps({name: value for name, value in request.items() if value is not None})
+    given = {name: value for name, value in request.items() if value is not None}
+    return json.dumps(given, default=_no_json)
+
+
+def _no_json(value: object) -> None:
+    raise TypeError(
+        "messages, inputs: expected texts, numbers, booleans, lists and dicts, found "
+        f"{type(value).__name__}"
+    )
 
 
 class LanguageModel:
@@ -270,6 +278,7 @@ class LanguageModel:
         tokens = None if prompt is None else _ids(prompt)
         return Generation(self._model.generate_from(tokens, how))
 
+    @checked
     def stream(
         self, prompt: str | Sequence[int] | None, **options: Unpack[GenerateOptions]
     ) -> Iterator[str]:
@@ -303,6 +312,7 @@ class LanguageModel:
         how.chat_template = template or ""
         return Generation(self._model.answer(_request(messages, inputs or {}), how))
 
+    @checked
     def chat(
         self,
         *,
@@ -390,6 +400,7 @@ class LanguageModel:
 class Chat:
     """A conversation with a language model; LanguageModel.chat() makes one."""
 
+    @checked
     def __init__(
         self,
         model: LanguageModel,
@@ -413,6 +424,7 @@ class Chat:
         """The conversation so far."""
         return list(self._messages)
 
+    @checked
     def answer(
         self, message: str, *, on_text: OnText | None = None, on_token: OnToken | None = None
     ) -> Generation:
@@ -439,6 +451,7 @@ class Chat:
         self._options = {**self._options, "seed": self._options.get("seed", 0) + 1}
         return found
 
+    @checked
     def stream(self, message: str) -> Iterator[str]:
         """The pieces of answer() as they are written. It counts once the iterator has ended."""
         yield from _stream(lambda on_text: self.answer(message, on_text=on_text))

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _halftone as native
 from . import _html, _sources
-from ._arguments import checked
+from ._arguments import check, checked
 from ._arrays import Array, ArrayLike, Shape, Spec, as_array, type_text
 from ._reports import Inspection, Layer, layer_table
 
@@ -299,6 +299,7 @@ class Model:
         if wanted is None:
             return list(found.values())
         names = [wanted] if isinstance(wanted, str) else list(wanted)
+        check("outputs", names, Sequence[str])
         unknown = [name for name in names if name not in found]
         if unknown:
             raise ValueError(f"outputs: expected names of {list(found)}, found {unknown}")

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from . import _halftone as native
 from ._reports import Layer
@@ -16,7 +16,10 @@ from ._reports import Layer
 #: "layer": [{"name": "head*", "skip": True}]}.
 Recipe: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 #: Bits by the name or the pattern of layers: 4, "4/8" for weights and inputs, or (4, 8).
-Bits: TypeAlias = Mapping[str, "int | str | tuple[int | str, int | str]"]
+Bits: TypeAlias = Annotated[
+    Mapping[str, Annotated[int | str | tuple[int | str, int | str], "4, '4/8' or (4, 8)"]],
+    "a dict by layer (weight_bits= is for all layers)",
+]
 
 #: Names or patterns of layers, or a function that is true for the Layer of one.
 Skip: TypeAlias = str | Sequence[str] | Callable[[Layer], object]
@@ -92,7 +95,7 @@ def _bits_of(name: str, bits: object) -> dict[str, Any]:
     rule: dict[str, Any] = {"name": name}
     for key, each in zip(("weight_bits", "activation_bits"), both):
         text = str(each)
-        if isinstance(each, bool) or not (text.isdigit() or (text == "none" and key[0] == "a")):
+        if not (text.isdigit() or (text == "none" and key[0] == "a")):
             raise ValueError(f"bits: {name!r}: expected 4, '4/8' or (4, 8), found {bits!r}")
         rule[key] = text if text == "none" else int(text)
     return rule

@@ -46,6 +46,7 @@ class Report(Result):
         """Files for Google's Model Explorer by measure: "bits", "bytes", "sqnr", "us", ..."""
         return dict(self._page.node_data)
 
+    @checked
     def save(self, path: Path) -> None:
         """Writes the page, completely or not at all."""
         file = FilePath(path)
@@ -81,20 +82,23 @@ class LanguageReport(Report):
         return f"<halftone.LanguageReport: {self}>"
 
 
-def _printed(results: Printed | Sequence[Printed], what: str) -> list[tuple[str, str]]:
+def _printed(results: Printed | Sequence[Printed]) -> list[tuple[str, str]]:
     """Names and JSON."""
     found = []
-    if not isinstance(results, (Result, str, os.PathLike, list, tuple)):
-        raise TypeError(f"{what}: expected reports or paths, found {type(results).__name__}")
     several = [results] if isinstance(results, (Result, str, os.PathLike)) else results
     for each in several:
         if isinstance(each, Result):
             found.append((type(each).__name__, each.to_json()))
-        elif not isinstance(each, (str, os.PathLike)):
-            raise TypeError(f"{what}: expected reports or paths, found {type(each).__name__}")
         else:
-            found.append((FilePath(each).name, FilePath(each).read_text(encoding="utf-8")))
+            found.append((FilePath(each).name, _text_of(FilePath(each))))
     return found
+
+
+def _text_of(file: FilePath) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file}: expected text in UTF-8") from None
 
 
 def _several(networks: Source | Sequence[Source] | None) -> Sequence[Source]:
@@ -170,9 +174,9 @@ def report(
         set_fields(how, {"batch": batch, "worst": worst, "time": time, "live": live,
                          "samples_per_run": samples_per_run})  # fmt: skip
         how.classes = _class_names(classes)
-        how.sensitivities = _printed(sensitivity, "sensitivity")
-        how.searches = _printed(search, "search")
-        how.trainings = _printed(training, "training")
+        how.sensitivities = _printed(sensitivity)
+        how.searches = _printed(search)
+        how.trainings = _printed(training)
         return Report(native.report(network._network, original, others, samples, how))
 
 
@@ -208,7 +212,7 @@ def language_report(
     how = native.LanguageReportArguments()
     how.threads = check_threads(threads)
     how.context, how.windows, how.time = context, windows, time
-    how.sensitivities = _printed(sensitivities, "sensitivities")
+    how.sensitivities = _printed(sensitivities)
     given = paths_of(texts)
     other, tokens = ("" if each is None else os.fsdecode(each) for each in (reference, tokenizer))
     read = [os.fsdecode(model), *given]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import io
 import os
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from . import _halftone as native
+from ._arguments import check
 from ._arrays import Array, as_array
 from ._data import first_inputs
 
@@ -108,6 +110,13 @@ def _export(torch: Any, network: Any, example: object) -> bytes:
             torch.onnx.export(
                 network, inputs, file, dynamo=False, input_names=names, dynamic_axes=axes
             )
+    except Exception as error:
+        if importlib.util.find_spec("onnx") is None:
+            raise ModuleNotFoundError(
+                f"a torch.nn.Module is exported with the package onnx: pip install onnx ({error})",
+                name="onnx",
+            ) from error
+        raise
     finally:
         network.train(was_training)
     return file.getvalue() if few_bits is None else few_bits.with_layers(file.getvalue())
@@ -147,6 +156,7 @@ def read(
             "model: expected a path, bytes, an onnx.ModelProto or a torch.nn.Module, found "
             f"{type(source).__name__}"
         )
+    check("model", source, str | os.PathLike[str])
     path = os.fsdecode(source)
     try:
         network = native.Network.load(path, *options)

@@ -119,17 +119,12 @@ class Map:
         self.name = kind.name.lower()
         self.in_axes = in_axes
         self.out_axes = out_axes
-        if not isinstance(axis_name, str | None):
-            raise TypeError(f"{self.name}: expected the name of an axis, found {axis_name!r}")
         self.axis_name = axis_name or ""
         self.axis_size: int | None = None
         self.devices: Devices | None = None
         self.static: set[int] = set()
 
     def wrap(self, fun: Callable[..., Any]) -> Callable[..., Any]:
-        if not callable(fun):
-            raise TypeError(f"{self.name}: expected a function, found {type(fun).__name__}")
-
         @functools.wraps(fun)
         def mapped(*args: Any, **kwargs: Any) -> Any:
             return self._call(fun, args, kwargs)

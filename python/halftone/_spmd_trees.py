@@ -16,6 +16,12 @@ Array: TypeAlias = npt.NDArray[Any]
 Axes: TypeAlias = Any
 
 
+def _shown(axes: Axes) -> str:
+    """Axes themselves if they take one short line, else their type."""
+    text = repr(axes)
+    return text if len(text) <= 60 and "\n" not in text else type(axes).__name__
+
+
 def _children(tree: Tree) -> list[Tree] | None:
     """In order, those of dicts by key; None for a leaf."""
     if tree is None:
@@ -77,11 +83,11 @@ def axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:
         return [axes if axes is None else int(axes)] * len(leaves(tree))
     parts, children = _children(axes), _children(tree)
     if parts is None:
-        raise TypeError(f"{what}: expected an integer, None, or a tree of them, found {axes!r}")
+        raise TypeError(f"{what}: expected an integer, None, or a tree of them, found {_shown(axes)}")
     if children is None or len(parts) != len(children) or (
         isinstance(axes, Mapping) and _kind(axes) != _kind(tree)
     ):
-        raise ValueError(f"{what}: {axes!r} has another structure than {text_of(tree)}")
+        raise ValueError(f"{what}: {_shown(axes)} has another structure than {text_of(tree)}")
     pairs = zip(parts, children, strict=True)
     return [axis for part, child in pairs for axis in axes_of(part, child, what)]
 

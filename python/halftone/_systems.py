@@ -294,18 +294,13 @@ def fit(
     return Encoding(found, array.shape)
 
 
-def _check_encoding(encoding: object) -> None:
-    if not isinstance(encoding, Encoding):
-        raise TypeError(f"encoding: expected an Encoding, found {type(encoding).__name__}")
-
-
+@checked
 def encode(values: ArrayLike, encoding: Encoding) -> npt.NDArray[np.uint16]:
     """The code of the nearest level for each value: encoding.encode()."""
-    _check_encoding(encoding)
     return encoding.encode(values)
 
 
+@checked
 def decode(codes: ArrayLike, encoding: Encoding) -> npt.NDArray[np.float32]:
     """The level of each code: encoding.decode()."""
-    _check_encoding(encoding)
     return encoding.decode(codes)

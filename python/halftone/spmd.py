@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import _halftone_spmd as native
+from ._arguments import checked
 from ._spmd_maps import Devices, Map
 from ._spmd_trees import Array, Axes, Tree, array_of, checked_axis, leaves, map_leaves, rebuild, type_of
 
@@ -51,18 +52,14 @@ Groups: TypeAlias = Sequence[Sequence[int]] | None
 _TYPES = ("float32", "float64", "int32", "int64")
 
 
-def _names(axis_name: AxisName, what: str) -> list[str]:
-    names = [axis_name] if isinstance(axis_name, str) else list(axis_name)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{what}: expected the name of an axis, found {name!r}")
-    return names
+def _names(axis_name: AxisName) -> list[str]:
+    return [axis_name] if isinstance(axis_name, str) else list(axis_name)
 
 
-def _index(value: Any, what: str) -> int:
-    if isinstance(value, (int, np.integer)) and value >= 0:
-        return int(value)
-    raise ValueError(f"{what}: expected indices of lanes, found {value!r}")
+def _index(value: int, what: str) -> int:
+    if value < 0:
+        raise ValueError(f"{what}: expected indices of lanes, found {value}")
+    return int(value)
 
 
 def _groups(groups: Groups, what: str) -> list[list[int]]:
@@ -93,7 +90,7 @@ _Reduce: TypeAlias = Callable[[list[Array], list[str], list[list[int]]], list[Ar
 
 
 def _reduce(what: str, reduce: _Reduce, tree: Tree, axis_name: AxisName, groups: Groups) -> Tree:
-    names, groups = _names(axis_name, what), _groups(groups, what)
+    names, groups = _names(axis_name), _groups(groups, what)
     return _meet(tree, _inputs(tree, what), lambda inputs: reduce(inputs, names, groups))
 
 
@@ -119,6 +116,7 @@ def _along(
     return _meet(tree, inputs, lambda arrays: collective(arrays, axes))
 
 
+@checked
 def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The sum over the lanes: the same for each of them.
 
@@ -131,6 +129,7 @@ def psum(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
     return _reduce("psum", native.psum, x, axis_name, axis_index_groups)
 
 
+@checked
 def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """psum() / the number of lanes; float32 for leaves of int32, float64 for int64.
 
@@ -143,13 +142,15 @@ def pmean(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> 
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     count = len(axis_index_groups[0]) if axis_index_groups else axis_size(axis_name)
 
-    def mean(leaf: Array) -> Array:
-        dtype = np.dtype(f"float{8 * leaf.dtype.itemsize}")
-        return np.asarray(leaf.astype(dtype) / dtype.type(count))
+    def mean(leaf: Array | int) -> Array:
+        array = np.asarray(leaf)
+        dtype = np.dtype(f"float{8 * array.dtype.itemsize}")
+        return np.asarray(array.astype(dtype) / dtype.type(count))
 
     return map_leaves(mean, total)
 
 
+@checked
 def pmax(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The maximum of each element over the lanes; NaN if one is NaN.
 
@@ -159,6 +160,7 @@ def pmax(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
     return _reduce("pmax", native.pmax, x, axis_name, axis_index_groups)
 
 
+@checked
 def pmin(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Tree:
     """The minimum of each element over the lanes; NaN if one is NaN.
 
@@ -168,6 +170,7 @@ def pmin(x: Tree, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T
     return _reduce("pmin", native.pmin, x, axis_name, axis_index_groups)
 
 
+@checked
 def all_gather(
     x: Tree,
     axis_name: AxisName,
@@ -184,7 +187,7 @@ def all_gather(
     array([[0, 1],
            [0, 1]])
     """
-    names, groups = _names(axis_name, "all_gather"), _groups(axis_index_groups, "all_gather")
+    names, groups = _names(axis_name), _groups(axis_index_groups, "all_gather")
     return _along(
         "all_gather",
         x,
@@ -194,6 +197,7 @@ def all_gather(
     )
 
 
+@checked
 def psum_scatter(
     x: Tree,
     axis_name: AxisName,
@@ -209,7 +213,7 @@ def psum_scatter(
     >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(np.array([[1, 2], [30, 40]]))
     array([31, 42])
     """
-    names, groups = _names(axis_name, "psum_scatter"), _groups(axis_index_groups, "psum_scatter")
+    names, groups = _names(axis_name), _groups(axis_index_groups, "psum_scatter")
     return _along(
         "psum_scatter",
         x,
@@ -218,6 +222,7 @@ def psum_scatter(
     )
 
 
+@checked
 def all_to_all(
     x: Tree,
     axis_name: AxisName,
@@ -236,7 +241,7 @@ def all_to_all(
     array([[1, 3],
            [2, 4]])
     """
-    names, groups = _names(axis_name, "all_to_all"), _groups(axis_index_groups, "all_to_all")
+    names, groups = _names(axis_name), _groups(axis_index_groups, "all_to_all")
     return _along(
         "all_to_all",
         x,
@@ -245,35 +250,39 @@ def all_to_all(
     )
 
 
+@checked
 def ppermute(x: Tree, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Tree:
     """The value of another lane, by pairs (from, to); zeros for a lane to which none leads.
 
     >>> vmap(lambda x: ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(np.array([7, 8, 9]))
     array([0, 7, 8])
     """
-    names = _names(axis_name, "ppermute")
+    names = _names(axis_name)
     pairs = [(_index(src, "ppermute"), _index(dst, "ppermute")) for src, dst in perm]
     return _meet(x, _inputs(x, "ppermute"), lambda inputs: native.ppermute(inputs, names, pairs))
 
 
+@checked
 def axis_index(axis_name: AxisName) -> int:
     """The index of the calling lane, without waiting for others.
 
     >>> vmap(lambda x: x + 10 * axis_index("i"), axis_name="i")(np.arange(3))
     array([ 0, 11, 22])
     """
-    return native.axis_index(_names(axis_name, "axis_index"))
+    return native.axis_index(_names(axis_name))
 
 
+@checked
 def axis_size(axis_name: AxisName) -> int:
     """The number of lanes, without waiting for others.
 
     >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(np.arange(4))
     array([0.  , 0.25, 0.5 , 0.75])
     """
-    return native.axis_size(_names(axis_name, "axis_size"))
+    return native.axis_size(_names(axis_name))
 
 
+@checked
 def devices(count: int | None = None) -> Devices:
     """Devices for pmap() and spread(): any number up to 4096, or one for each core.
 
@@ -285,6 +294,7 @@ def devices(count: int | None = None) -> Devices:
     return Devices(native.Devices.emulate(_index(count, "devices")))
 
 
+@checked
 def vmap(
     fun: Callable[..., Any],
     in_axes: Axes = 0,
@@ -308,6 +318,7 @@ def vmap(
     return mapped.wrap(fun)
 
 
+@checked
 def pmap(
     fun: Callable[..., Any],
     axis_name: str | None = None,
@@ -337,6 +348,7 @@ def pmap(
     return mapped.wrap(fun)
 
 
+@checked
 def spread(
     fun: Callable[..., Any],
     axis_name: str | None = None,

@@ -19,7 +19,7 @@ namespace nb = nanobind;
                              const char* any = "0 to 2^63 - 1") {
   const std::string range = field.range_text();
   fail(ErrorKind::kUsage, field.name + ": expected " + (range.empty() ? any : range) + ", found " +
-                              nb::str(value).c_str());
+                              nb::repr(value).c_str());
 }
 
 /// @throws Error kUsage if the value is none of the field's, such as a negative size

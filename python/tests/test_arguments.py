@@ -47,7 +47,7 @@ def bits_of(model: ht.Model) -> list[tuple[int, int]]:
         ({"skip": "dense9"}, ValueError, "pattern 'dense9' matches no layer"),
         ({"bits": {"dense1": "4/8/2"}}, ValueError, "expected 4, '4/8' or \\(4, 8\\), found '4/8/2'"),
         ({"bits": {"dense1": "many"}}, ValueError, "bits: 'dense1': expected 4, '4/8'"),
-        ({"bits": {"dense1": True}}, ValueError, "bits: 'dense1': expected 4, '4/8'"),
+        ({"bits": {"dense1": True}}, TypeError, "bits\\['dense1'\\]: expected 4, '4/8'"),
         ({"budget": {"bytes": 10}}, ValueError, "cannot be met"),
         ({"choices": [True], "budget": "bytes=90k"}, TypeError, "choices\\[0\\]: expected a text or an integer"),
     ],

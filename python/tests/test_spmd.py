@@ -178,10 +178,10 @@ def test_lanes_that_do_not_meet_are_an_error(map_of: Map) -> None:
 
 #: What is wrong: the exception, its text, and a call.
 MISTAKES: list[tuple[type[Exception], str, Callable[[], Any]]] = [
-    (TypeError, "vmap: expected a function, found int", lambda: spmd.vmap(3)),  # type: ignore[arg-type]
-    (TypeError, "vmap: expected the name of an axis, found 3",
+    (TypeError, "fun: expected a function, found 3", lambda: spmd.vmap(3)),  # type: ignore[arg-type]
+    (TypeError, "axis_name: expected a text or None, found 3",
      lambda: spmd.vmap(len, axis_name=3)),  # type: ignore[arg-type]
-    (TypeError, "psum: expected the name of an axis, found 3",
+    (TypeError, "axis_name[0]: expected a text, found 3",
      lambda: spmd.vmap(lambda x: spmd.psum(x, (3,)), axis_name="i")(FOUR)),  # type: ignore[arg-type]
     (TypeError, "expected an integer, None, or a tree of them, found 'a'",
      lambda: spmd.vmap(len, in_axes="a")(FOUR)),
