@@ -11,19 +11,17 @@
 namespace halftone::export_c {
 namespace {
 
-constexpr std::size_t kAxes = 4;
-
 /// Steps of an operand along the last four axes of the output, in elements; 0 where it repeats.
 std::vector<std::int64_t> steps_in(const Scope& scope, const ir::Shape& operand) {
   const std::size_t rank = scope.output().shape.rank();
-  std::vector<std::int64_t> steps(kAxes, 0);
+  std::vector<std::int64_t> steps(kMaxAxes, 0);
   std::int64_t step = 1;
   for (std::size_t i = 0; i < operand.rank(); ++i) {
     const ir::Dim extent = operand[operand.rank() - 1 - i];
-    if (extent != 1) steps[kAxes - 1 - i] = step;
+    if (extent != 1) steps[kMaxAxes - 1 - i] = step;
     step *= extent;
   }
-  if (rank > kAxes) scope.refuse("more than four axes");
+  if (rank > kMaxAxes) scope.refuse("more than four axes");
   return steps;
 }
 
@@ -55,9 +53,9 @@ std::string kind_of(const Scope& scope, ir::BinaryKind kind) {
 bool write_binary(Scope& scope, const ir::Binary& op) {
   const std::string kind = kind_of(scope, op.kind);
   const ir::Shape& shape = scope.output().shape;
-  std::vector<std::int64_t> extents(kAxes, 1);
-  for (std::size_t i = 0; i < shape.rank() && i < kAxes; ++i) {
-    extents[kAxes - 1 - i] = shape[shape.rank() - 1 - i];
+  std::vector<std::int64_t> extents(kMaxAxes, 1);
+  for (std::size_t i = 0; i < shape.rank() && i < kMaxAxes; ++i) {
+    extents[kMaxAxes - 1 - i] = shape[shape.rank() - 1 - i];
   }
   const auto a_steps = steps_in(scope, scope.input(0).shape);
   const auto b_steps = steps_in(scope, scope.input(1).shape);

@@ -8,8 +8,6 @@
 namespace halftone::export_c {
 namespace {
 
-constexpr std::size_t kAxes = 4;
-
 /// Bytes of the elements of a shape from an axis on.
 std::int64_t bytes_from(const ir::ValueType& type, std::size_t axis) {
   auto bytes = static_cast<std::int64_t>(ir::size_bytes(type.encoding.element));
@@ -48,7 +46,7 @@ void join_axes(Copy& copy) {
 }
 
 std::string list(std::vector<std::int64_t> numbers, std::int64_t before) {
-  numbers.insert(numbers.begin(), kAxes - numbers.size(), before);
+  numbers.insert(numbers.begin(), kMaxAxes - numbers.size(), before);
   return "{" + arguments(numbers[0], numbers[1], numbers[2], numbers[3]) + "}";
 }
 
@@ -62,7 +60,7 @@ void write_copy(Scope& scope, Copy copy, const std::string& x, const std::string
     element *= copy.extents.back();
     copy.extents.back() = 1;
   }
-  if (copy.extents.size() > kAxes) scope.refuse("more than four axes");
+  if (copy.extents.size() > kMaxAxes) scope.refuse("more than four axes");
   for (const auto& [name, numbers, before] : {std::tuple("extents", copy.extents, std::int64_t{1}),
                                               std::tuple("from", copy.from, std::int64_t{0}),
                                               std::tuple("to", copy.to, std::int64_t{0})}) {

@@ -3,6 +3,7 @@
 // family, and throws as Scope::refuse() if C has no kernel for it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "halftone/export_c/sum_codes.h"
 
 namespace halftone::export_c {
+
+inline constexpr std::size_t kMaxAxes = 4;  ///< of operands with steps of their own
 
 bool write_integer_layer(Scope& scope);  ///< FullyConnected and Conv of int8
 bool write_pool(Scope& scope);           ///< Pool of int8

@@ -156,17 +156,17 @@ ValueId Rewrite::softsign(const Activation& /*f*/, ValueId x) {
 }
 
 std::optional<ValueId> Rewrite::composed(const Activation& activation, ValueId x) {
-  using Kind = ActivationKind;
+  using Function = ActivationKind;
   using Composition = ValueId (Rewrite::*)(const Activation&, ValueId);
-  static constexpr std::pair<Kind, Composition> kCompositions[] = {
-      {Kind::kIdentity, &Rewrite::identity}, {Kind::kClip, &Rewrite::clip},
-      {Kind::kElu, &Rewrite::elu},           {Kind::kSelu, &Rewrite::selu},
-      {Kind::kCelu, &Rewrite::celu},         {Kind::kHardSigmoid, &Rewrite::hard_sigmoid},
-      {Kind::kSilu, &Rewrite::silu},         {Kind::kSoftplus, &Rewrite::softplus},
-      {Kind::kSoftsign, &Rewrite::softsign}, {Kind::kReciprocal, &Rewrite::reciprocal},
+  static constexpr std::pair<Function, Composition> kCompositions[] = {
+      {Function::kIdentity, &Rewrite::identity}, {Function::kClip, &Rewrite::clip},
+      {Function::kElu, &Rewrite::elu},           {Function::kSelu, &Rewrite::selu},
+      {Function::kCelu, &Rewrite::celu},         {Function::kHardSigmoid, &Rewrite::hard_sigmoid},
+      {Function::kSilu, &Rewrite::silu},         {Function::kSoftplus, &Rewrite::softplus},
+      {Function::kSoftsign, &Rewrite::softsign}, {Function::kReciprocal, &Rewrite::reciprocal},
   };
   if (builtin_unary(activation)) return add(ir::Unary{activation}, {x});
-  if (activation.kind == Kind::kCelu && !(activation.alpha > 0)) return std::nullopt;
+  if (activation.kind == Function::kCelu && !(activation.alpha > 0)) return std::nullopt;
   for (const auto& [kind, compose] : kCompositions) {
     if (kind == activation.kind) return (this->*compose)(activation, x);
   }

@@ -321,10 +321,10 @@ class Trial {
 
 /// Functions of Keras, also those that files compose of several operators, and those of a step.
 std::vector<ir::Activation> functions_of(const ir::Graph& step) {
-  using Kind = ir::ActivationKind;
+  using Function = ir::ActivationKind;
   std::vector<ir::Activation> functions = {
-      {Kind::kSigmoid},  {Kind::kTanh}, {Kind::kHardSigmoid, 1.0F / 6, 0.5F},
-      {Kind::kSoftsign}, {Kind::kRelu}, {Kind::kHardSigmoid, 0.2F, 0.5F}};
+      {Function::kSigmoid},  {Function::kTanh}, {Function::kHardSigmoid, 1.0F / 6, 0.5F},
+      {Function::kSoftsign}, {Function::kRelu}, {Function::kHardSigmoid, 0.2F, 0.5F}};
   constexpr std::size_t kMaxFunctions = 9;
   for (const ir::NodeId id : step.topological_order()) {
     const ir::Operator& op = step.node(id).op;

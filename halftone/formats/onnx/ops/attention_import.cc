@@ -16,10 +16,10 @@ namespace {
 using ir::ValueId;
 
 // Inputs of Attention behind queries, keys and values.
-constexpr std::size_t kMask = 3;
+constexpr std::size_t kMaskInput = 3;
 constexpr std::size_t kPastKeys = 4;
 constexpr std::size_t kPastValues = 5;
-constexpr std::size_t kLengths = 6;
+constexpr std::size_t kLengthsInput = 6;
 
 /// An operand as [batch, heads, steps, size], from either layout of the file.
 ValueId heads_first(NodeBuilder& node, ValueId x, const char* attribute) {
@@ -64,19 +64,19 @@ ValueId all_masks(NodeBuilder& node, const Scores& scores, bool& sees_nothing) {
   const Reach reach{node.int_attribute("is_causal", 0) != 0, window_size(node, "left_window_size"),
                     window_size(node, "right_window_size")};
   ValueId bias = ir::kAbsent;
-  if (node.has_input(kLengths)) {
+  if (node.has_input(kLengthsInput)) {
     if (node.has_input(kPastKeys) || node.has_input(kPastValues)) {
       fail(ErrorKind::kFormat, "expected lengths of keys or earlier keys, found both");
     }
-    bias = length_bias(node, reach, scores, node.input(kLengths));
+    bias = length_bias(node, reach, scores, node.input(kLengthsInput));
   } else if (reach.has_bounds()) {
     const ir::Dim past = node.has_input(kPastKeys) ? node.input_type(kPastKeys).shape[2] : 0;
     bias = reach_bias(node, reach, scores, past);
   }
-  sees_nothing =
-      node.has_input(kMask) || node.has_input(kLengths) || reach.left >= 0 || reach.right >= 0;
-  if (!node.has_input(kMask)) return bias;
-  return joined_bias(node, bias, mask_bias(node, node.input(kMask), scores.keys));
+  sees_nothing = node.has_input(kMaskInput) || node.has_input(kLengthsInput) || reach.left >= 0 ||
+                 reach.right >= 0;
+  if (!node.has_input(kMaskInput)) return bias;
+  return joined_bias(node, bias, mask_bias(node, node.input(kMaskInput), scores.keys));
 }
 
 void build_attention(NodeBuilder& node) {

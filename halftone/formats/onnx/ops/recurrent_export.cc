@@ -42,10 +42,9 @@ bool is_stored(const ir::Graph& graph, const Node& node, std::size_t i) {
 /// Whether the cells of a layer cannot reach the bound that it clips them to: each step adds at
 /// most 1. ONNX has no such bound, while TFLite's converter always sets one.
 bool is_within_clip(const ir::Recurrent& op, const Node& node, Dim steps) {
-  using Kind = ir::ActivationKind;
   if (op.cell_clip == 0) return true;
-  const bool is_bounded = op.activations[0].kind == Kind::kSigmoid &&
-                          op.activations[1].kind == Kind::kTanh &&
+  const bool is_bounded = op.activations[0].kind == ir::ActivationKind::kSigmoid &&
+                          op.activations[1].kind == ir::ActivationKind::kTanh &&
                           !node.has_input(ir::kInitialCell);
   return is_bounded && static_cast<float>(steps) <= op.cell_clip;
 }

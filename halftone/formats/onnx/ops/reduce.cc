@@ -72,12 +72,12 @@ void build_cum_sum(NodeBuilder& node) {
 
 /// y_i = x_0 ... x_i along an axis, one product after the other.
 void build_cum_prod(NodeBuilder& node) {
-  constexpr ir::Dim kMaxExtent = 1024;
+  constexpr ir::Dim kMaxProducts = 1024;
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(number_input(node, 1), shape.rank());
   const ir::Dim extent = shape[axis];
-  if (extent < 1 || extent > kMaxExtent) {
+  if (extent < 1 || extent > kMaxProducts) {
     NodeBuilder::unsupported("expected an axis of 1 to 1024 elements, found " + shape.to_string());
   }
   const bool reverse = node.int_attribute("reverse", 0) != 0;
