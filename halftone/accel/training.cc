@@ -83,6 +83,7 @@ class Backward {
     result.product = product;
     result.product.inner = product.cols;
     result.product.cols = product.inner;
+    result.product.taps = 1;  // of the outer extent now
     result.product.x = settings_.gradients;
     result.product.x_reuse = 1;
     result.product.y_bits = settings_.gradients.bits;
@@ -105,6 +106,7 @@ class Backward {
     result.product = product;
     result.product.rows = product.inner;
     result.product.inner = product.rows;
+    result.product.taps = 1;
     result.product.w = settings_.gradients;
     result.product.y_bits = settings_.gradients.bits;
     result.outputs = num_weights(forward);

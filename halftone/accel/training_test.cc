@@ -31,6 +31,18 @@ TEST(TrainingStep, TakesThreeTimesTheProducts) {
   EXPECT_EQ(weights.writes[0].bytes, 4 * 5000.0);
 }
 
+TEST(TrainingStep, HasGradientsOfWindowsWithMoreTapsThanChannels) {
+  Operation windows = layer(784, 25, 8, 32);  // 5 x 5 of one channel, to eight channels
+  windows.product.taps = 25;
+  const Workload step = with_training({"w", 1, {windows}});
+  // dx[784, 25] = dy[784, 8] w^T, dw[25, 8] = x^T[25, 784] dy: sums over channels and positions.
+  EXPECT_EQ(step.operations[1].product.taps, 1U);
+  EXPECT_EQ(step.operations[2].product.taps, 1U);
+  for (const char* name : {"h100", "edge-2bit"}) {
+    EXPECT_GT(estimate(step, load_accelerator(name)).seconds, 0) << name;
+  }
+}
+
 TEST(TrainingStep, HasNoGradientOfTheNetworksInputs) {
   Operation scaled = elements("Mul", 800, 1, 0);
   Operation first = layer(8, 100, 50, 32);
