@@ -151,17 +151,20 @@ std::string parts_section(const LanguageReport& report) {
   std::vector<Bar> rows;
   double sum = 0;
   for (const TokenPart& part : report.parts) sum += part.seconds;
+  const bool is_short = sum < 1e-3;
   for (const TokenPart& part : report.parts) {
-    rows.push_back({part.name, 1e6 * part.seconds,
+    rows.push_back({part.name, (is_short ? 1e6 : 1e3) * part.seconds,
                     fmt::format("{}: {:.0f} % of a token", part.name, 100 * part.seconds / sum)});
   }
   const SpeedAtDepth& speed = report.speed->depths.front();
   return note(fmt::format(
-             "{:.0f} tokens a second. A token reads {}, which takes {:.0f} % of what the memory "
+             "{} tokens a second. A token reads {}, which takes {:.0f} % of what the memory "
              "gives in that time.",
-             speed.tokens_per_second, format_bytes(speed.bytes_per_token),
+             speed_text(speed.tokens_per_second), format_bytes(speed.bytes_per_token),
              100 * speed.bandwidth_share)) +
-         "<figure>" + bars("Microseconds of a token by part", rows) + "</figure>\n";
+         "<figure>" +
+         bars((is_short ? "Micro" : "Milli") + std::string("seconds of a token by part"), rows) +
+         "</figure>\n";
 }
 
 Json speed_json(const std::optional<LanguageSpeed>& speed) {

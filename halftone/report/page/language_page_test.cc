@@ -107,6 +107,27 @@ TEST(LanguagePage, BeginsWithAVerdict) {
   EXPECT_EQ(json["parts"][1]["name"], "head");
 }
 
+TEST(LanguagePage, NamesCausesOfLossesThatAreKnownAndLarge) {
+  LanguageContent content = measured_model();
+  // The table has the choice of the second matrix only: 2304 of 9104 bytes.
+  content.report.matrices[0].type = "Q4_1";
+  std::string html = to_html(content);
+  EXPECT_THAT(html, Not(HasSubstr("of the predicted loss")));
+  EXPECT_THAT(html, HasSubstr("Colour, bits that are saved"));
+  content = measured_model();
+  for (auto& unit : content.sensitivities[0].units) unit.losses = {4e-4, 1e-4};
+  EXPECT_THAT(to_html(content), HasSubstr("The predicted losses of single matrices add up to less "
+                                          "than 0.001 nats a token."));
+}
+
+TEST(LanguagePage, ShowsLongTimesInMilliseconds) {
+  LanguageContent content = measured_model();
+  EXPECT_THAT(to_html(content), HasSubstr("Microseconds of a token by part"));
+  content.report.parts = {{"attention", 0.1146}, {"head", 3e-3}};
+  EXPECT_THAT(to_html(content), HasSubstr("Milliseconds of a token by part"));
+  EXPECT_THAT(to_html(content), HasSubstr(">114.6<"));
+}
+
 TEST(LanguagePage, SaysHowManyTimesAsHighAPerplexityIs) {
   LanguageContent content = measured_model();
   content.report.evaluations[0].measures.reference->ratio = {6.02, 0.524};

@@ -46,13 +46,13 @@ std::string position_plot(const TextFileEvaluation& text, bool is_kl) {
   return "<figure>" + plot(picture) + "</figure>\n";
 }
 
-/// The loss of each matrix in its own type, as far as a table has it.
+/// The loss of each matrix in its own type, if a table has most of them.
 std::map<std::string, double> own_losses(const LanguageContent& content) {
   std::map<std::string, double> losses;
-  for (const SensitivityTable& table : content.sensitivities) {
-    for (const MatrixFigures& matrix : content.report.matrices) {
-      if (const auto loss = loss_in_own_type(table, matrix)) losses[matrix.name] = *loss;
-    }
+  const SensitivityTable* table = table_of_types(content);
+  if (table == nullptr) return losses;
+  for (const MatrixFigures& matrix : content.report.matrices) {
+    if (const auto loss = loss_in_own_type(*table, matrix)) losses[matrix.name] = *loss;
   }
   return losses;
 }
@@ -77,6 +77,24 @@ std::optional<double> loss_in_own_type(const SensitivityTable& table, const Matr
   if (unit == table.units.end() || choice == table.choices.end()) return std::nullopt;
   const double loss = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
   return std::isnan(loss) ? std::nullopt : std::optional(loss);
+}
+
+const SensitivityTable* table_of_types(const LanguageContent& content) {
+  const auto has_most = [&](const SensitivityTable& table) {
+    std::size_t known = 0;
+    std::size_t all = 0;
+    for (const MatrixFigures& matrix : content.report.matrices) {
+      all += matrix.bytes;
+      if (loss_in_own_type(table, matrix)) known += matrix.bytes;
+    }
+    return 2 * known >= all;
+  };
+  const auto found = std::ranges::find_if(content.sensitivities, has_most);
+  return found == content.sensitivities.end() ? nullptr : &*found;
+}
+
+std::string speed_text(double per_second) {
+  return fmt::format("{:.{}f}", per_second, per_second >= 100 ? 0 : 1);
 }
 
 std::string positions_section(const LanguageReport& report) {

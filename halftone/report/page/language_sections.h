@@ -14,6 +14,11 @@ namespace halftone::report::page {
 std::string type_choice(const MatrixFigures& matrix);
 /// The loss of a matrix in the type that it has, if the table has both.
 std::optional<double> loss_in_own_type(const SensitivityTable& table, const MatrixFigures& matrix);
+/// The first table that has the losses of matrices in their own types for at least half of the
+/// bytes, or null.
+const SensitivityTable* table_of_types(const LanguageContent& content);
+/// "20100", "34.5"
+std::string speed_text(double per_second);
 
 // Sections, each empty if there is nothing to show.
 

@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::size_t kMaxMatrices = 3;
 
-/// "20100", "34.5"
-std::string speed_text(double per_second) {
-  return fmt::format("{:.{}f}", per_second, per_second >= 100 ? 0 : 1);
-}
-
 VerdictFigure language_speed_figure(const LanguageReport& report) {
   VerdictFigure figure{"speed", "–", "speed", "with --time: how fast it writes, by which parts"};
   if (!report.speed || report.speed->depths.empty()) return figure;
@@ -190,31 +185,34 @@ void add_type_help(const LanguageReport& report, const std::vector<MatrixLoss>& 
 }
 
 void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
-  for (const SensitivityTable& table : content.sensitivities) {
-    std::vector<MatrixLoss> losses = matrix_losses(table, content.report);
-    double sum = 0;
-    for (const MatrixLoss& each : losses) sum += each.loss;
-    if (!(sum > 0)) continue;
-    std::vector<MatrixLoss> helped;
-    std::ranges::copy_if(losses, std::back_inserter(helped),
-                         [](const MatrixLoss& each) { return !each.better.empty(); });
-    std::ranges::stable_sort(helped, std::greater<>(), &MatrixLoss::won_per_byte);
-    helped.resize(std::min(helped.size(), kMaxMatrices));
-    std::ranges::stable_sort(losses, std::greater<>(), &MatrixLoss::loss);
-    losses.resize(std::min(losses.size(), kMaxMatrices));
-    verdict.share_of = "loss";
-    std::vector<std::string> names;
-    double share = 0;
-    for (const MatrixLoss& each : losses) {
-      verdict.causes.push_back(cause_of(each, sum));
-      names.push_back(each.matrix->name);
-      share += verdict.causes.back().share;
-    }
-    verdict.sentences.push_back(
-        fmt::format("{} cause {:.0f} % of the predicted loss.", listed(names), 100 * share));
-    add_type_help(content.report, helped, sum, verdict);
+  const SensitivityTable* table = table_of_types(content);
+  if (table == nullptr) return;
+  std::vector<MatrixLoss> losses = matrix_losses(*table, content.report);
+  double sum = 0;
+  for (const MatrixLoss& each : losses) sum += each.loss;
+  if (heat_of_loss(sum) == 0) {
+    verdict.sentences.emplace_back(
+        "The predicted losses of single matrices add up to less than 0.001 nats a token.");
     return;
   }
+  std::vector<MatrixLoss> helped;
+  std::ranges::copy_if(losses, std::back_inserter(helped),
+                       [](const MatrixLoss& each) { return !each.better.empty(); });
+  std::ranges::stable_sort(helped, std::greater<>(), &MatrixLoss::won_per_byte);
+  helped.resize(std::min(helped.size(), kMaxMatrices));
+  std::ranges::stable_sort(losses, std::greater<>(), &MatrixLoss::loss);
+  losses.resize(std::min(losses.size(), kMaxMatrices));
+  verdict.share_of = "loss";
+  std::vector<std::string> names;
+  double share = 0;
+  for (const MatrixLoss& each : losses) {
+    verdict.causes.push_back(cause_of(each, sum));
+    names.push_back(each.matrix->name);
+    share += verdict.causes.back().share;
+  }
+  verdict.sentences.push_back(fmt::format("{} {} {:.0f} % of the predicted loss.", listed(names),
+                                          names.size() == 1 ? "causes" : "cause", 100 * share));
+  add_type_help(content.report, helped, sum, verdict);
 }
 
 }  // namespace

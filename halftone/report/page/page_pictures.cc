@@ -72,7 +72,7 @@ constexpr const char* kValuesNote =
     "zeros are counted, not drawn.";
 
 /// Layers of a page whose values are drawn: more are a large file, and nobody looks at them all.
-constexpr std::size_t kMaxDrawnLayers = 200;
+constexpr std::size_t kMaxDrawnLayers = 100;
 
 /// Lower for layers that are drawn rather than others: those of much loss or a low SQNR, else of
 /// most bytes.

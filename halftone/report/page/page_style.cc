@@ -59,6 +59,11 @@ svg.strip a:hover path,svg a:focus path{stroke:var(--text);stroke-width:2}
 .legend{white-space:nowrap}
 i[class^=c]{display:inline-block;width:.8em;height:.8em;border-radius:.15em;background:var(--c)}
 .scroll{overflow-x:auto}
+.scroll:has(>.sortable){max-height:44rem;overflow:auto;
+background:linear-gradient(var(--paper),var(--paper)) bottom/100% 1.5rem no-repeat local,
+linear-gradient(transparent,var(--grid)) bottom/100% 1rem no-repeat}
+.sortable thead{position:sticky;top:0;z-index:1}
+.sortable tr{scroll-margin-top:3.5rem}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
 caption{text-align:left;color:var(--muted);padding:.25rem 0}
 th,td{padding:.15rem .5rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
@@ -113,7 +118,9 @@ width:11rem;overflow-wrap:anywhere}
 @media(max-width:44rem){
 .figures,.causes{grid-template-columns:1fr;gap:.5rem}
 .figure strong{font-size:2rem}
+.scroll:has(>.sortable){max-height:80vh}
 .sortable,.sortable tbody,.sortable caption,.sortable thead{display:block}
+.sortable thead{position:static}
 .sortable thead tr{display:flex;flex-wrap:wrap}
 .sortable thead th{border:0}
 .sortable tbody tr{display:flex;flex-wrap:wrap;gap:0 .9rem;padding:.35rem 0;border-bottom:1px solid var(--grid)}
@@ -124,8 +131,8 @@ width:11rem;overflow-wrap:anywhere}
 .worst .pair{flex-wrap:wrap}
 .worst figure{flex:0 1 auto}
 .legend{white-space:normal}
-.matrix{font-size:11px}
-.matrix th,.matrix td{padding:.1rem .2rem}
+.matrix,.types{font-size:11px}
+.matrix th,.matrix td,.types th,.types td{padding:.1rem .2rem}
 .matrix th[scope=row]{overflow-wrap:normal}
 .matrix thead th:not(:first-child){writing-mode:vertical-rl;transform:rotate(180deg)}
 }
@@ -136,7 +143,8 @@ body{font-size:12px;max-width:none;padding:0}
 table{font-size:10.5px}
 th,td{padding:.1rem .25rem}
 nav,#theme,.switch,.skip{display:none}
-.scroll{overflow:visible}
+.scroll,.scroll:has(>.sortable){overflow:visible;max-height:none;background:none}
+.sortable thead{position:static}
 tr,figure,.card,.figure{break-inside:avoid}
 h2,h3{break-after:avoid}
 thead{display:table-header-group}

@@ -64,13 +64,13 @@ TEST(Page, ShowsExactLayersAndMissingValues) {
   EXPECT_TRUE(json::parse(to_json(content))["model"]["layers"][0]["sqnr_db"].is_null());
 }
 
-/// A page about a network whose layer i of 203 has an SQNR of i dB, if it has one.
+/// A page about a network whose layer i of 103 has an SQNR of i dB, if it has one.
 std::string page_of_many_layers(bool has_sqnr) {
   Content content = content_of("net");
   LayerFigures layer = content.report.model.layers[0];
   layer.weights = ValueHistogram{0, 1, {1, 2}, 0, {}, {}};
   content.report.model.layers.clear();
-  for (int i = 0; i < 203; ++i) {
+  for (int i = 0; i < 103; ++i) {
     layer.info.name = "layer" + std::to_string(i);
     layer.info.weight_bytes = static_cast<std::size_t>(1000 - i);
     if (has_sqnr) layer.error = compress::LayerError{static_cast<double>(i), 12.34};
@@ -81,13 +81,13 @@ std::string page_of_many_layers(bool has_sqnr) {
 
 TEST(Page, DrawsTheValuesOfTheWorstOfManyLayers) {
   const std::string html = page_of_many_layers(true);
-  EXPECT_THAT(html, HasSubstr("Of 203 layers, the 200 with the lowest SQNR are drawn"));
+  EXPECT_THAT(html, HasSubstr("Of 103 layers, the 100 with the lowest SQNR are drawn"));
   EXPECT_THAT(html, HasSubstr("<summary>layer0:"));
-  EXPECT_THAT(html, HasSubstr("<summary>layer199:"));
-  EXPECT_THAT(html, Not(HasSubstr("<summary>layer200:")));
+  EXPECT_THAT(html, HasSubstr("<summary>layer99:"));
+  EXPECT_THAT(html, Not(HasSubstr("<summary>layer100:")));
   const std::string others = page_of_many_layers(false);
-  EXPECT_THAT(others, HasSubstr("Of 203 layers, the 200 with the most bytes are drawn"));
-  EXPECT_THAT(others, Not(HasSubstr("<summary>layer202:")));
+  EXPECT_THAT(others, HasSubstr("Of 103 layers, the 100 with the most bytes are drawn"));
+  EXPECT_THAT(others, Not(HasSubstr("<summary>layer102:")));
 }
 
 TEST(Page, SaysWhatIsMissing) {
@@ -187,6 +187,15 @@ TEST(Verdict, HelpsLayersThatWinMostForEachByte) {
   EXPECT_EQ(verdict["helped"][0]["layer"], "conv1");
   model.layers[1].info.weight_bits = model.layers[1].info.activation_bits = 8;
   EXPECT_TRUE(json::parse(to_json(content))["verdict"]["helped"].empty());
+}
+
+TEST(Verdict, NamesNoCausesOfNothing) {
+  Content content = compared();
+  for (LayerFigures& layer : content.report.model.layers) layer.loss = 4e-4;
+  const json verdict = json::parse(to_json(content))["verdict"];
+  EXPECT_EQ(verdict["sentences"][1], "The losses of single layers add up to less than 0.001.");
+  EXPECT_TRUE(verdict["causes"].empty() && verdict["helped"].empty());
+  EXPECT_THAT(to_html(content), HasSubstr("<h2 id=layers-h>Layers</h2>"));
 }
 
 TEST(Verdict, ShortensLongNames) {

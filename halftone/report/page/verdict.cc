@@ -301,6 +301,10 @@ void add_causes(const ModelReport& report, Verdict& verdict) {
   const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   const std::vector<std::size_t> worst = worst_by(report.model, losses);
   if (worst.empty() || !(sum > 0) || !std::isfinite(sum)) return;
+  if (report.model.causes && heat_of_loss(sum) == 0) {
+    verdict.sentences.emplace_back("The losses of single layers add up to less than 0.001.");
+    return;
+  }
   verdict.share_of = report.model.causes ? "loss" : "noise";
   for (const std::size_t i : worst) verdict.causes.push_back(cause_of(report, i, losses[i] / sum));
   verdict.sentences.push_back(causes_sentence(verdict));
