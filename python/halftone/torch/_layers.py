@@ -19,7 +19,7 @@ from ._rounding import LearnedMatrix, reason_not_to_learn
 
 def check_input(x: torch.Tensor, name: str, dtype: torch.dtype = torch.float32) -> None:
     """@raises ValueError for another device, TypeError for another type"""
-    if x.device.type not in ("cpu", "meta"):
+    if not x.is_cpu and not x.is_meta:
         raise ValueError(f"{name}: expected a tensor on the processor, found {x.device}; use .cpu()")
     if x.dtype != dtype:
         kind = str(dtype).removeprefix("torch.")
@@ -27,7 +27,8 @@ def check_input(x: torch.Tensor, name: str, dtype: torch.dtype = torch.float32) 
                         f"use .to(torch.{kind})")  # fmt: skip
 
 
-_ops: Any = torch.ops.halftone
+#: Without the search for an overload, which takes a microsecond.
+_run_layer: Any = torch.ops.halftone.layer.default
 #: Systems whose codes are of several weights, so that their bits are no bits of a weight.
 _VECTORS = re.compile(r"\d+x\d+")
 
@@ -192,10 +193,10 @@ class Linear(CodedLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [..., n] -> [..., outputs]."""
         check_input(x, "Linear")
-        if self.learns():
+        if self.learned is not None and self.learns():
             matrix = self.learned_matrix()
             return nn.functional.linear(matrix.rounded(x), matrix.weights(), matrix.bias)
-        return cast(torch.Tensor, _ops.layer(x, self.file, self.kind, self.sizes))
+        return cast(torch.Tensor, _run_layer(x, self.file, self.kind, self.sizes))
 
 
 class Conv(CodedLayer):
@@ -224,7 +225,7 @@ class Conv(CodedLayer):
         if self._outside is not None:
             x = nn.functional.pad(x, self._outside[0], mode=self._outside[1])
         if not self.learns():
-            return cast(torch.Tensor, _ops.layer(x, self.file, self.kind, self.sizes))
+            return cast(torch.Tensor, _run_layer(x, self.file, self.kind, self.sizes))
         matrix = self.learned_matrix()
         y = layer_function(matrix.rounded(x), matrix.weights(), self.kind, self.sizes)
         return y if matrix.bias is None else y + matrix.bias.view(-1, *[1] * len(self.kernel_size))
@@ -242,7 +243,7 @@ class Embedding(CodedLayer):
         if self.learns():
             matrix = self.learned_matrix()
             return nn.functional.embedding(x, matrix.weights())
-        return cast(torch.Tensor, _ops.layer(x, self.file, self.kind, self.sizes))
+        return cast(torch.Tensor, _run_layer(x, self.file, self.kind, self.sizes))
 
 
 def layers_of(module: nn.Module) -> Iterator[tuple[str, CodedLayer]]:
