@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,22 @@ def samples() -> tuple[np.ndarray, np.ndarray]:
     """150 samples of float32, and labels."""
     x = pixels("train", 150).reshape(150, 784).astype(np.float32) / 255
     return x, classes("train", 150).astype(np.int64)
+
+
+def test_a_module_needs_the_package_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+
+    def export(*_: Any, **__: Any) -> None:
+        raise RuntimeError("Module onnx is not installed!")
+
+    monkeypatch.setattr(torch.onnx, "export", export)
+    module, x = torch.nn.Linear(8, 5), torch.zeros(1, 8)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    with pytest.raises(RuntimeError, match="^Module onnx"):
+        ht.load(module, example=x)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match="pip install onnx"):
+        ht.load(module, example=x)
 
 
 def test_datasets_and_loaders_are_the_same(samples: tuple[np.ndarray, np.ndarray]) -> None:

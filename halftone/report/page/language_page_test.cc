@@ -114,6 +114,7 @@ TEST(LanguagePage, NamesCausesOfLossesThatAreKnownAndLarge) {
   std::string html = to_html(content);
   EXPECT_THAT(html, Not(HasSubstr("of the predicted loss")));
   EXPECT_THAT(html, HasSubstr("Colour, bits that are saved"));
+  EXPECT_THAT(html, HasSubstr("The sensitivities are of other types than those of most matrices"));
   content = measured_model();
   for (auto& unit : content.sensitivities[0].units) unit.losses = {4e-4, 1e-4};
   EXPECT_THAT(to_html(content), HasSubstr("The predicted losses of single matrices add up to less "

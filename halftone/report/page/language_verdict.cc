@@ -240,6 +240,10 @@ Verdict verdict_of(const LanguageContent& content) {
   if (content.sensitivities.empty()) {
     verdict.missing.emplace_back(
         "With --sensitivity, the page shows what each matrix loses in each type.");
+  } else if (table_of_types(content) == nullptr) {
+    verdict.missing.emplace_back(
+        "The sensitivities are of other types than those of most matrices: the page names no "
+        "causes of the loss.");
   }
   verdict.missing.insert(verdict.missing.end(), report.missing.begin(), report.missing.end());
   return verdict;

@@ -131,7 +131,8 @@ width:11rem;overflow-wrap:anywhere}
 .worst .pair{flex-wrap:wrap}
 .worst figure{flex:0 1 auto}
 .legend{white-space:normal}
-.matrix,.types{font-size:11px}
+.matrix{font-size:11px}
+.types{font-size:10px}
 .matrix th,.matrix td,.types th,.types td{padding:.1rem .2rem}
 .matrix th[scope=row]{overflow-wrap:normal}
 .matrix thead th:not(:first-child){writing-mode:vertical-rl;transform:rotate(180deg)}
