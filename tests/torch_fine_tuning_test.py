@@ -7,9 +7,9 @@ Usage: torch_fine_tuning_test.py PACKAGE PROGRAM DATA
 PACKAGE is the folder of the Python package, PROGRAM is halftone, and the folder DATA has
 models/resnet20_cifar10.onnx and cifar10/. ResNet-20 with 2 bits (8 in the first and last layer)
 learns from itself as a float network for three epochs of the 7292 lossless training images. The
-accuracy of both is that of `halftone eval` on the 761 lossless test images and on those training
-images; of the two, the second is compared, as one test image is 0.13 points. Skips with exit code 77
-if a package is absent: pip install numpy torch onnx
+accuracies of `halftone eval` on the 761 lossless test images are compared, of which one is 0.13
+points; those on the training images are printed. Skips with exit code 77 if a package is absent: pip
+install numpy torch onnx
 """
 
 import pathlib
@@ -99,8 +99,9 @@ def main(package, program, data):
                                      capture_output=True, text=True).stdout.split()[1])
                 for each in (test, train)
             ]
-            print(f"{name}: {found[name][0]} % of the test images, {found[name][1]} % of the others")
-    gap = found["distill"][1] - found["loop of PyTorch"][1]
+            print(f"{name}: {found[name][0]} % of the test images, {found[name][1]} % of "
+                  "the training images")
+    gap = found["distill"][0] - found["loop of PyTorch"][0]
     print(f"gap: {gap:.2f} points")
     return 0 if gap <= LARGEST_GAP else 1
 
