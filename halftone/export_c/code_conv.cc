@@ -28,6 +28,9 @@ kernels::ConvShape shape_of(const Scope& scope, const ir::Conv& conv) {
           extent(scope.input(0).shape.back()), extent(w[0]), extent(conv.groups)};
 }
 
+/// So few bases of a depthwise convolution are stored, more are computed, which takes code.
+constexpr std::size_t kFewBases = 200;
+
 /// Writes one convolution.
 class CodeConv {
  public:
@@ -62,8 +65,8 @@ class CodeConv {
 
  private:
   /// Begins the loop over pixels, behind declarations; `base` and `sums` are those of the pixel.
-  void begin_loop(const std::vector<float>& bases) {
-    const std::string name = scope_.array<float>("bases", bases);
+  /// @param name  of the bases, [patterns, outputs]
+  void begin_loop(const std::string& name) {
     const bool is_encoded = conv_.codes != nullptr;
     if (is_encoded) {
       scope_.scratch("sums", "float", outputs_);
@@ -213,7 +216,7 @@ class CodeConv {
                 arguments(w.cols, x.bits, w.bits, outputs_, digit_arguments, a, c) + "};");
     const auto planes = static_cast<std::size_t>(x.bits);
     add_bit_window(planes);
-    begin_loop(bit_bases(x));
+    begin_loop(scope_.array<float>("bases", bit_bases(x)));
     multiply_bits(weights, bit_window(planes), packed);
   }
 
@@ -370,7 +373,7 @@ class CodeConv {
       add_window(scope_, extents_);
       scope_.scratch("window_of_p", "int8_t", weights_.codes.cols);
     }
-    begin_loop(bases);
+    begin_loop(scope_.array<float>("bases", bases));
     const std::string window = window_of(shape_.channels, "gather_bytes", "0, ");
     const std::size_t inputs = weights_.codes.cols;
     scope_.call_within(
@@ -382,15 +385,40 @@ class CodeConv {
                                  outputs_, "base", h, c, "sums"));
   }
 
+  /// Adds a call that computes the bases of a depthwise convolution as kernels::padded_bases()
+  /// does: the same operations of float64, whose sums of weights are exact there.
+  /// @return the name of the bases
+  std::string compute_bases(const std::string& weights, std::span<const float> scales,
+                            float offset) {
+    std::vector<std::int16_t> pixels(2 * patterns_.count());
+    for (std::size_t y = 0; y < shape_.axes[1].output; ++y) {
+      for (std::size_t x = 0; x < shape_.axes[2].output; ++x) {
+        const std::size_t pattern = patterns_.of(0, y, x);
+        pixels[2 * pattern] = static_cast<std::int16_t>(y);
+        pixels[2 * pattern + 1] = static_cast<std::int16_t>(x);
+      }
+    }
+    const std::span<const float> bias = bias_of(scope_);
+    scope_.scratch("bases", "float", patterns_.count() * outputs_);
+    const std::string at = scope_.array<std::int16_t>("pixels", pixels);
+    const std::string b = bias.empty() ? "0" : scope_.array<float>("bias", bias);
+    const std::string s = scope_.array<float>("channel_scales", scales);
+    scope_.call_after("depthwise_bases_f32", arguments("&window", at, patterns_.count(), weights, b,
+                                                       s, exact(offset), "bases"));
+    return "bases";
+  }
+
   void write_depthwise() {
     const kernels::Int8Levels levels(scope_.input(0).encoding.codes->levels(0));
     const std::size_t taps = shape_.taps();
     std::vector<std::vector<double>> tap_sums(outputs_, std::vector<double>(taps));
     std::vector<float> scales;
+    std::vector<float> channel_scales;
     std::vector<std::int16_t> weights(taps * outputs_);
     for (std::size_t c = 0; c < outputs_; ++c) {
       const kernels::DepthwiseChannel channel(weights_.codes, *weights_.encoding, c);
       scales.push_back(channel.scale * levels.scale);
+      channel_scales.push_back(channel.scale);
       for (std::size_t t = 0; t < taps; ++t) {
         tap_sums[c][t] = static_cast<double>(channel.scale) * channel.i[t];
         weights[t * outputs_ + c] = channel.i[t];
@@ -400,7 +428,10 @@ class CodeConv {
     const std::string s = scope_.array<float>("scales", scales);
     add_window(scope_, extents_);
     const auto offset = static_cast<double>(levels.offset);
-    begin_loop(bases_of(tap_sums, offset, offset));
+    const std::vector<float> bases = bases_of(tap_sums, offset, offset);
+    begin_loop(patterns_.count() > 1 && outputs_ * patterns_.count() > kFewBases
+                   ? compute_bases(w, channel_scales, levels.offset)
+                   : scope_.array<float>("bases", bases));
     const std::string width = std::to_string(extents_.out_width);
     scope_.call_within(
         "depthwise_levels_f32",

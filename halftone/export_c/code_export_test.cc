@@ -31,6 +31,17 @@ TEST_F(CodeExport, LayersOfAllBits) {
   }
 }
 
+/// What the outputs have besides products is computed, not stored.
+TEST_F(CodeExport, DepthwiseConvolutionsOfManyChannels) {
+  const ir::Conv conv{{{1, 2}, {1, 1}, {1, 1}, {1, 0}}, 40, {}};
+  const LayerCase layer{"Conv", conv, {ir::kBatch, 5, 6, 40}, {40, 3, 3, 1}};
+  for (const auto& [w_bits, x_bits] : {std::pair{2, 2}, {8, 8}}) {
+    const CSources sources = export_network(runtime::testing::graph_of(layer, w_bits, x_bits), {});
+    EXPECT_NE(sources.files[1].text.find("ht_depthwise_bases_f32("), std::string::npos);
+    expect_runs(sources);
+  }
+}
+
 TEST_F(CodeExport, FloatInputsOfLayersOfIntegers) {
   for (const LayerCase& layer : runtime::testing::layer_cases()) {
     if (layer.name.find("Full") == 0) expect_runs(runtime::testing::graph_of(layer, 3, 0));

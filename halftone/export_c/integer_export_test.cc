@@ -79,6 +79,35 @@ TEST_F(IntegerExport, FullyConnectedRows) {
   }
 }
 
+/// Weights less zero points fit a byte, or do not.
+TEST_F(IntegerExport, ZeroPointsOfWeights) {
+  for (const std::int32_t zero : {1, -90}) {
+    graph_ = {};
+    ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}, {-7, {0, 3, zero}}};
+    expect_conv(conv, {1, 5, 6, 4}, {3, 3, 3, 4}, ir::CodeRounding::kTwice);
+    conv.groups = 3;
+    expect_conv(conv, {1, 5, 6, 3}, {3, 3, 3, 1}, ir::CodeRounding::kHalfEven);
+    ir::FullyConnected dense;
+    dense.zero_points = {12, {zero}};
+    graph_ = {};
+    ir::Requantize codes{{0.0011}, 4, ElementType::kInt8, -100, 90};
+    codes.rounding = ir::CodeRounding::kTwice;
+    graph_.add_output(layer(input({1, 3, 21}), dense, {6, 21}, codes));
+    expect_runs(graph_);
+  }
+  ir::Graph few;  // small weights with a zero point are bytes
+  const ValueId x = few.add_input("x", ir::dense_type(ElementType::kInt8, {1, 3}));
+  const ValueId w = few.add_constant("w", ir::test::counting({2, 3}).cast(ElementType::kInt8));
+  ir::FullyConnected op;
+  op.zero_points.w = {1};
+  ir::Requantize codes{{0.5}};
+  codes.rounding = ir::CodeRounding::kTwice;
+  few.add_output(few.add_node("codes", codes, {few.add_node("dense", op, {x, w})}));
+  const CSources sources = export_network(few, {});
+  EXPECT_EQ(sources.report.layers[0].kernel, "ht_dense_i8");
+  expect_runs(sources);
+}
+
 TEST_F(IntegerExport, PoolsTablesAndSoftmax) {
   const ValueId x = input({1, 6, 5, 3});
   const ir::Window window{{2, 2}, {1, 1}, {1, 0}, {1, 1}};

@@ -9,26 +9,32 @@
 namespace halftone::export_c {
 namespace {
 
-/// Weights of int8 without zero points; uint8 less 128.
-std::vector<std::int8_t> weights_of(const Scope& scope, const ir::ZeroPoints& zeros,
-                                    std::size_t outputs) {
+/// Weights of a byte less their zero points.
+std::vector<std::int16_t> weights_of(const Scope& scope, const ir::ZeroPoints& zeros,
+                                     std::size_t outputs) {
   const ir::Constant* constant = scope.constant(1);
   if (constant == nullptr) scope.refuse("weights that are computed");
   const auto& tensor = std::get<ir::Tensor>(*constant);
   const bool is_signed = tensor.element() == ir::ElementType::kInt8;
-  for (std::size_t o = 0; o < outputs; ++o) {
-    if (zeros.of_output(o) != (is_signed ? 0 : 128)) scope.refuse("zero points of weights");
-  }
-  std::vector<std::int8_t> weights;
-  for (const std::byte each : tensor.bytes()) {
-    const int byte = std::to_integer<int>(each);
-    weights.push_back(static_cast<std::int8_t>(is_signed ? byte : byte - 128));
+  const auto bytes = tensor.bytes();
+  const std::size_t inputs = bytes.size() / outputs;
+  std::vector<std::int16_t> weights;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int byte = std::to_integer<int>(bytes[i]);
+    const int code = is_signed ? static_cast<std::int8_t>(byte) : byte;
+    weights.push_back(static_cast<std::int16_t>(code - zeros.of_output(i / inputs)));
   }
   return weights;
 }
 
+std::vector<std::int8_t> as_bytes(std::span<const std::int16_t> weights) {
+  std::vector<std::int8_t> bytes;
+  for (const std::int16_t each : weights) bytes.push_back(static_cast<std::int8_t>(each));
+  return bytes;
+}
+
 /// The bias less the share of the zero point of x: bias[o] - zero sum_k w[o][k], modulo 2^32.
-std::vector<std::int32_t> folded_bias(const Scope& scope, std::span<const std::int8_t> weights,
+std::vector<std::int32_t> folded_bias(const Scope& scope, std::span<const std::int16_t> weights,
                                       std::size_t outputs, std::int32_t zero) {
   std::vector<std::int32_t> bias(outputs);
   if (scope.has_input(2)) {
@@ -61,6 +67,27 @@ std::vector<std::int8_t> by_taps(std::span<const std::int8_t> weights, std::size
 const ir::ZeroPoints& zero_points_of(const Scope& scope) {
   if (const auto* conv = scope.op<ir::Conv>()) return conv->zero_points;
   return scope.op<ir::FullyConnected>()->zero_points;
+}
+
+/// A layer whose weights need 16 bits, as a convolution.
+void write_wide(Scope& scope, std::span<const std::int16_t> weights,
+                const std::vector<std::int32_t>& bias) {
+  scope.reads("x", 0);
+  scope.writes("y");
+  const std::string w = scope.array<std::int16_t>("weights", weights);
+  const std::string b = scope.array<std::int32_t>("bias", bias);
+  add_codes(scope, *scope.what().requantize);
+  const auto* conv = scope.op<ir::Conv>();
+  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
+  const auto rows = static_cast<ir::Dim>(x.rows);
+  const auto inputs = static_cast<ir::Dim>(x.cols);
+  add_window(scope,
+             conv != nullptr
+                 ? window_extents(scope, conv->window, ir::kernel_extents(scope.input(1).shape))
+                 : WindowExtents{rows, 1, inputs, rows, 1, scope.output().shape.back(), 1, 1, 1, 1,
+                                 1, 1, 0, 0});
+  scope.call("conv_wide_i8", arguments("x", zero_points_of(scope).x, "&window",
+                                       conv != nullptr ? conv->groups : 1, w, b, "&codes", "y"));
 }
 
 struct ConstantNames {
@@ -104,7 +131,13 @@ bool write_integer_layer(Scope& scope) {
   if (scope.output().shape.element_count() == 0) scope.refuse("an empty output");
   const auto outputs = static_cast<std::size_t>(scope.output().shape.back());
   const ir::ZeroPoints& zeros = zero_points_of(scope);
-  std::vector<std::int8_t> weights = weights_of(scope, zeros, outputs);
+  const std::vector<std::int16_t> numbers = weights_of(scope, zeros, outputs);
+  const bool are_bytes =
+      std::ranges::all_of(numbers, [](std::int16_t each) { return each >= -128 && each <= 127; });
+  if (!are_bytes) {
+    write_wide(scope, numbers, folded_bias(scope, numbers, outputs, 0));
+    return true;
+  }
   const bool is_depthwise = conv != nullptr && conv->groups > 1 &&
                             conv->groups == scope.input(0).shape.back() &&
                             static_cast<std::size_t>(conv->groups) == outputs;
@@ -113,7 +146,8 @@ bool write_integer_layer(Scope& scope) {
       (conv->groups == 1 &&
        std::ranges::all_of(conv->window.dilations, [](ir::Dim each) { return each == 1; }));
   const std::vector<std::int32_t> bias =
-      folded_bias(scope, weights, outputs, is_plain ? zeros.x : 0);
+      folded_bias(scope, numbers, outputs, is_plain ? zeros.x : 0);
+  std::vector<std::int8_t> weights = as_bytes(numbers);
   if (is_depthwise) weights = by_taps(weights, outputs);
   scope.reads("x", 0);
   scope.writes("y");

@@ -245,9 +245,10 @@ int write(const std::filesystem::path& texts, const std::filesystem::path& folde
   std::filesystem::create_directories(folder);
   std::ofstream to(folder / "main.c");
   to << kHead;
-  for (const char* name : {"prelude", "multiply_add", "after", "bits", "signs", "digits", "planes",
-                           "digits_2", "levels", "columns_1", "scale_levels", "levels_1",
-                           "levels_1_1", "levels_2", "levels_4", "level_table", "bytes"}) {
+  for (const char* name :
+       {"prelude", "multiply_add", "add_four", "after", "bits", "signs", "digits", "planes",
+        "digits_2", "levels", "columns_1", "scale_levels", "levels_1", "levels_1_1", "levels_2",
+        "levels_4", "level_table", "bytes"}) {
     to << text_of(texts / (std::string(name) + ".c"));
   }
   to << kReport;

@@ -71,7 +71,7 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
         {1.510, 34, 6.3},  // levels_2
         {1.656, 34, 6.2},  // levels_4
         {4.039, 21, 1.1},  // level_table
-        {1.772, 24, 6.6},  // bytes
+        {1.613, 16, 6.3},  // bytes
     }},
     // rv32
     {{

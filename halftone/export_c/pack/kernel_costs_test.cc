@@ -29,7 +29,7 @@ TEST(KernelCosts, PredictOtherProducts) {
   expect(Kernel::kLevels11, Core::kM3, dense, 241699);
   expect(Kernel::kLevels4, Core::kM4, dense, 148713);
   expect(Kernel::kLevelTable, Core::kM4, dense, 339515);
-  expect(Kernel::kBytes, Core::kM4, dense, 157052);
+  expect(Kernel::kBytes, Core::kM4, dense, 137871);
   expect(Kernel::kSigns, Core::kM3, {.inputs = 576, .outputs = 64}, 18515);
 }
 

@@ -1,3 +1,4 @@
+/* needs: add_four */
 /* Products of 8-bit inputs and weights of a byte, of four outputs at once. */
 
 enum { HT_BYTES_CHUNK = 64 /* inputs that are widened together */ };
@@ -14,8 +15,8 @@ static void ht_widen_inputs(const int8_t *x, uint32_t inputs, uint32_t *pairs) {
 }
 
 static inline int32_t ht_add_bytes(int32_t sum, const uint32_t *pairs, uint32_t w) {
-  sum = __smlad((int16x2_t)pairs[0], __sxtb16((int8x4_t)w), sum);
-  return __smlad((int16x2_t)pairs[1], __sxtb16((int8x4_t)(w >> 8 | w << 24)), sum);
+  sum = __smlad((int16x2_t)pairs[0], ht_even_bytes(w), sum);
+  return __smlad((int16x2_t)pairs[1], ht_odd_bytes(w), sum);
 }
 
 static void ht_four_outputs(const uint32_t *pairs, const uint32_t *w, uint32_t words,

@@ -1,4 +1,4 @@
-/* needs: inside sum_i8 dot_i8 dot_four_i8 requantize */
+/* needs: inside sum_i8 dot_i8 dot_four_i8 four_codes */
 /* A window inside the image: from which line to which, of which first input on, and how many. */
 typedef struct {
   const int8_t *x; /* of the first line */
@@ -12,7 +12,6 @@ typedef struct {
 /* The share of x = zero outside the image, which is part of the bias, of the weights of an output. */
 static uint32_t ht_outside_i8(const ht_lines *at, const int8_t *w, int32_t zero) {
   const int32_t behind = at->skipped + at->count;
-  if (at->is_whole) return 0;
   int32_t sum = ht_sum_i8(w, at->first * at->line);
   sum += ht_sum_i8(w + at->last * at->line, at->window - at->last * at->line);
   if (at->count < at->line) {
@@ -32,17 +31,20 @@ static void ht_window_i8(const ht_lines *at, int32_t zero, int32_t outputs, cons
   for (; o < fours; o += 4, w += 4 * at->window) {
     const int8_t *x = at->x;
     uint32_t sums[4];
-    for (int32_t i = 0; i < 4; ++i) {
-      sums[i] = (uint32_t)bias[o + i] + ht_outside_i8(at, w + i * at->window, zero);
+    for (int32_t i = 0; i < 4; ++i) sums[i] = (uint32_t)bias[o + i];
+    for (int32_t i = 0; i < 4 && !at->is_whole; ++i) {
+      sums[i] += ht_outside_i8(at, w + i * at->window, zero);
     }
     for (int32_t ky = at->first; ky < at->last; ++ky, x += at->x_step) {
       ht_dot_four_i8(x, w + ky * at->line + at->skipped, at->window, at->count, sums);
     }
-    for (int32_t i = 0; i < 4; ++i) *y++ = (int8_t)ht_code((int32_t)sums[i], how, o + i);
+    ht_four_codes(sums, how, o, y);
+    y += 4;
   }
   for (; o < outputs; ++o, w += at->window) {
     const int8_t *x = at->x;
-    uint32_t sum = (uint32_t)bias[o] + ht_outside_i8(at, w, zero);
+    uint32_t sum = (uint32_t)bias[o];
+    if (!at->is_whole) sum += ht_outside_i8(at, w, zero);
     for (int32_t ky = at->first; ky < at->last; ++ky, x += at->x_step) {
       sum += ht_dot_i8(x, w + ky * at->line + at->skipped, at->count);
     }

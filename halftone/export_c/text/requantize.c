@@ -12,7 +12,7 @@ typedef struct {
 } ht_codes;
 
 /* x mantissa / 2^shift, rounded twice, ties of the second time away from zero. */
-static int32_t ht_round_twice(int32_t x, int32_t mantissa, int32_t shift) {
+static inline int32_t ht_round_twice(int32_t x, int32_t mantissa, int32_t shift) {
   const int32_t left = shift < 31 ? 31 - shift : 0;
   const int32_t right = shift > 31 ? shift - 31 : 0;
   const int64_t product = (int64_t)(int32_t)((uint32_t)x << left) * mantissa;
@@ -24,7 +24,7 @@ static int32_t ht_round_twice(int32_t x, int32_t mantissa, int32_t shift) {
 }
 
 /* The code of the sum of output o. */
-static int32_t ht_code(int32_t sum, const ht_codes *how, int32_t o) {
+static inline int32_t ht_code(int32_t sum, const ht_codes *how, int32_t o) {
   const int32_t at = how->step ? o : 0;
   const int32_t shift = how->shifts[at];
   int32_t y;
