@@ -97,6 +97,30 @@ TEST_F(ProgramExport, ReplacesWhatAnEarlierExportMadeAndNothingElse) {
   EXPECT_FALSE(std::filesystem::exists(path("c/net.c")));
 }
 
+TEST_F(ProgramExport, BudgetsAreThoseOfTheFiles) {
+  const std::string model = path("m.circle");
+  const std::string quantize = "quantize " + kModel + " -o " + model + " --data " + kExample +
+                               " --limit 50 --choices 1,2,8 --tries 2 --json --budget ";
+  const Outcome outcome = run(quantize + "flash=160k,ram=3.5k");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json found = Json::parse(outcome.out);
+  EXPECT_EQ(found["budget"], Json({{"flash", 160000}, {"ram", 3500}}));
+  const Json written = Json::parse(export_c(model, "--json").out);
+  EXPECT_EQ(found["chosen"]["bytes"], written["flash"]["bytes"]);
+  EXPECT_LE(written["flash"]["bytes"], 160000);
+  EXPECT_EQ(found["ram_bytes"], written["ram"]["bytes"]);
+  EXPECT_LE(written["ram"]["bytes"], 3500);
+  std::filesystem::remove(model);
+  expect_error(run(quantize + "flash=160k,ram=3k"), 4, "budget ram=3000 cannot be met");
+  expect_error(run(quantize + "flash=1k"), 4, "cannot be met with these choices: the least is");
+  expect_error(run(quantize + "ram=3k"), 2, "expected another limit beside ram=");
+  expect_error(run(quantize + "flash=1k,bytes=1k"), 2, "expected one of bytes= and flash=");
+  expect_error(run(quantize + "flash=1k,flash=1k"), 2, "flash is there twice");
+  expect_error(run(quantize + "ram=1k,ram=1k"), 2, "ram is there twice");
+  expect_error(run(quantize + "flash=x"), 2, "found 'flash=x'");
+  EXPECT_FALSE(std::filesystem::exists(model));
+}
+
 TEST_F(ProgramExport, WritesModulesForBrowsers) {
   if (std::system("command -v clang wasm-ld > /dev/null") != 0) GTEST_SKIP() << "no Clang";
   const std::string command = "export '" + kModel + "' -o '" + path("w") + "' --target wasm ";

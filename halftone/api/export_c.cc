@@ -89,6 +89,12 @@ v0::CExport export_c_sources(Network network, const std::filesystem::path& folde
   return sources.report;
 }
 
+v0::CExport sizes_as_c(Network network, const v0::ExportCOptions& options) {
+  return written_as_c(std::move(network), [&](const ir::Graph& graph, const auto& /*codes*/) {
+    return export_c::program_sizes(graph, options);
+  });
+}
+
 WasmModule wasm_module(Network network, v0::ExportCOptions options) {
   check_compiler();
   options.core = "wasm";

@@ -17,6 +17,10 @@ namespace halftone {
 v0::CExport export_c_sources(Network network, const std::filesystem::path& folder,
                              const v0::ExportCOptions& options = {});
 
+/// What the C program of a network takes, without writing it.
+/// @throws Error as export_c_sources(), but for files
+v0::CExport sizes_as_c(Network network, const v0::ExportCOptions& options = {});
+
 /// A network as a module of WebAssembly.
 struct WasmModule {
   std::string bytes;

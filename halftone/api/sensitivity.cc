@@ -10,6 +10,7 @@
 
 #include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
+#include "halftone/api/export_c.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/api/writable.h"
@@ -19,6 +20,7 @@
 #include "halftone/base/file_uses.h"
 #include "halftone/base/paths.h"
 #include "halftone/compress/graft.h"
+#include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/decode_codes.h"
 
@@ -142,9 +144,80 @@ compress::Budget budget_named(std::span<const std::string> limits) {
   return budget;
 }
 
+NamedLimits limits_named(std::span<const std::string> limits) {
+  NamedLimits named;
+  std::vector<std::string> others;
+  for (const std::string& limit : limits) {
+    if (limit.starts_with("ram=")) {
+      if (named.firmware.ram) fail(ErrorKind::kUsage, "budget: ram is there twice");
+      named.firmware.ram = limit_of(Measure::kBytes, std::string_view(limit).substr(4), limit);
+      continue;
+    }
+    const bool is_flash = limit.starts_with("flash=");
+    if (is_flash && named.firmware.limits_flash) {
+      fail(ErrorKind::kUsage, "budget: flash is there twice");
+    }
+    named.firmware.limits_flash |= is_flash;
+    if (is_flash) (void)limit_of(Measure::kBytes, std::string_view(limit).substr(6), limit);
+    others.push_back(is_flash ? "bytes=" + limit.substr(6) : limit);
+  }
+  const auto is_of_file = [](const std::string& limit) { return limit.starts_with("bytes="); };
+  if (named.firmware.limits_flash && std::ranges::any_of(limits, is_of_file)) {
+    fail(ErrorKind::kUsage, "budget: expected one of bytes= and flash=, found both");
+  }
+  if (named.firmware.ram && others.empty()) {
+    fail(ErrorKind::kUsage, "budget: expected another limit beside ram=, such as flash=");
+  }
+  named.budget = budget_named(others);
+  return named;
+}
+
 bool needs_time(const compress::Budget& budget) {
   return budget[Measure::kTime] || compress::objective_of(budget) == Measure::kTime;
 }
+
+namespace {
+
+/// A network that was fitted or coded by rule, as C.
+v0::CExport as_c(ir::Graph graph, const Network& original) {
+  passes::restore_ends(graph, original.graph);
+  return sizes_as_c(Network(std::move(graph), original.name));
+}
+
+std::string whole(double bytes) { return std::to_string(static_cast<std::uint64_t>(bytes)); }
+
+/// The choices with which the arena keeps the limit if all layers have them.
+std::vector<compress::LayerChoice> choices_within_ram(const ir::Graph& graph,
+                                                      const Network& network,
+                                                      const BudgetSettings& settings) {
+  const std::vector<compress::LayerChoice>& choices = settings.sensitivity.choices;
+  if (!settings.firmware.ram) return choices;
+  std::vector<compress::LayerChoice> kept;
+  std::optional<v0::CExport> least;
+  for (const compress::LayerChoice& each : choices) {
+    const compress::Recipe recipe = with_choice(settings.sensitivity.recipe, each);
+    v0::CExport sizes = as_c(compress::with_rule_codes(graph, recipe), network);
+    if (static_cast<double>(sizes.arena_bytes) <= *settings.firmware.ram) kept.push_back(each);
+    if (!least || sizes.arena_bytes < least->arena_bytes) least = std::move(sizes);
+  }
+  if (!kept.empty() || !least) return kept;
+  const auto most = std::ranges::max_element(least->layers, {}, &v0::CLayer::ram_bytes);
+  fail(ErrorKind::kUnsupported,
+       "budget ram=" + whole(*settings.firmware.ram) + " cannot be met with these choices: the " +
+           "least is " + std::to_string(least->arena_bytes) + ", most at '" + most->name + "'");
+}
+
+/// @throws Error kUnsupported if the arena of what was found is too large
+void check_ram(const ir::Graph& found, const Network& network, const FirmwareLimits& firmware) {
+  if (!firmware.ram) return;
+  const std::size_t bytes = as_c(found, network).arena_bytes;
+  if (static_cast<double>(bytes) <= *firmware.ram) return;
+  fail(ErrorKind::kUnsupported, "budget ram=" + whole(*firmware.ram) +
+                                    ": the network that was found takes " + std::to_string(bytes) +
+                                    ": offer fewer bits for inputs");
+}
+
+}  // namespace
 
 compress::SearchResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings) {
@@ -157,21 +230,30 @@ compress::SearchResult quantize_within(const Network& network, const data::Datas
   check_state(network.name, data, settings.sensitivity);
   options.sensitivity = with_state(kStateKind, graph, data, settings.sensitivity, state);
   options.file_bytes = [&](ir::Graph result) {
+    if (settings.firmware.limits_flash) {
+      return static_cast<double>(as_c(std::move(result), network).flash_bytes());
+    }
     passes::restore_ends(result, network.graph);
     return static_cast<double>(
         to_bytes(Network(std::move(result)), settings.format, settings.form).bytes.size());
   };
-  compress::SearchResult result = compress::quantize_within(
-      graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
+  compress::SearchResult result =
+      compress::quantize_within(graph, data, settings.sensitivity.recipe,
+                                choices_within_ram(graph, network, settings), options);
+  check_ram(result.quantized.graph, network, settings.firmware);
   passes::restore_ends(result.quantized.graph, network.graph);
   result.quantized.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
 
-BudgetReport report_of(const compress::SearchResult& result, const compress::Budget& budget) {
+BudgetReport report_of(const compress::SearchResult& result, const BudgetSettings& settings) {
   BudgetReport report;
   report.quantized = report_of(result.quantized);
-  report.budget = budget;
+  report.budget = settings.budget;
+  report.firmware = settings.firmware;
+  if (settings.firmware.any()) {
+    report.ram_bytes = sizes_as_c(Network(result.quantized.graph)).arena_bytes;
+  }
   report.costs = result.costs;
   report.choices = chosen_layers(result.costs, result.tries[result.chosen].predicted.choices);
   for (const compress::TriedAllocation& each : result.tries) {
@@ -211,7 +293,7 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   const std::optional<data::Dataset> evaluation = opened(job.evaluation);
   if (evaluation) settings.sensitivity.options.evaluation = &*evaluation;
   const compress::SearchResult result = quantize_within(network, data, settings);
-  BudgetReport report = report_of(result, settings.budget);
+  BudgetReport report = report_of(result, settings);
   report.quantized.input_bytes = network.file_bytes;
   if (is_first(settings.sensitivity.options.fit.devices)) {
     NewFiles recipe;  // before the network: a full disk leaves neither

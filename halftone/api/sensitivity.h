@@ -44,20 +44,40 @@ compress::Sensitivity sensitivity_of(const Network& quantized, const Network& re
 /// @throws Error kUsage that says what was expected, also if a measure is there twice
 compress::Budget budget_named(std::span<const std::string> limits);
 
+/// Limits of a network as C, in the bytes that `halftone export` counts.
+struct FirmwareLimits {
+  bool limits_flash = false;    ///< the limit on bytes is one on the flash, not on the file
+  std::optional<double> ram{};  ///< of the arena
+
+  [[nodiscard]] bool any() const { return limits_flash || ram.has_value(); }
+};
+
+struct NamedLimits {
+  compress::Budget budget;
+  FirmwareLimits firmware{};
+};
+
+/// Reads the limits of budget_named(), "flash=30k" in place of bytes, and "ram=16k" beside others.
+/// @throws Error kUsage as budget_named(); also if `ram` is alone, or `flash` is there with `bytes`
+NamedLimits limits_named(std::span<const std::string> limits);
+
 /// Whether a budget limits the time, or wants the least.
 bool needs_time(const compress::Budget& budget);
 
 struct BudgetSettings {
   compress::Budget budget;
+  FirmwareLimits firmware{};
   SensitivitySettings sensitivity{};
   std::size_t tries = v0::kBudgetTries;  ///< networks that are quantized, at most; at least 1
   std::string format = "circle";  ///< of the file whose bytes count: "onnx", "tflite" or "circle"
   formats::ExportOptions form{};
 };
 
-/// Quantizes a network within a budget.
+/// Quantizes a network within a budget. With a limit on RAM, choices that would exceed it if all
+/// layers had them are left out.
 /// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within(); kUsage
-///         without a try
+///         without a try; with limits of firmware as sizes_as_c(), and kUnsupported if the RAM
+///         cannot be kept
 compress::SearchResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings);
 
@@ -75,6 +95,8 @@ struct BudgetJob {
 struct BudgetReport {
   QuantizeReport quantized;
   compress::Budget budget;
+  FirmwareLimits firmware{};
+  std::optional<std::size_t> ram_bytes{};  ///< of the arena as C, if the firmware has a limit
   compress::Sensitivity costs;
   std::vector<v0::ChosenLayer> choices;
   std::vector<v0::BudgetTry> tries;
@@ -83,8 +105,8 @@ struct BudgetReport {
   std::string recipe;                   ///< in TOML
 };
 
-/// What a search has found, without sizes of files and seconds.
-BudgetReport report_of(const compress::SearchResult& result, const compress::Budget& budget);
+/// What a search with these settings has found, without sizes of files and seconds.
+BudgetReport report_of(const compress::SearchResult& result, const BudgetSettings& settings);
 
 /// @throws Error as check_output(), load(), DataSource::open(), quantize_within() and save()
 BudgetReport quantize_file_within(const BudgetJob& job);

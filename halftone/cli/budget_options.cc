@@ -24,7 +24,8 @@ void add_budget_options(CLI::App& verb, BudgetArguments& options) {
   options.option =
       verb.add_option("--budget", options.limits,
                       "Choose the bits of each layer within limits: one or two of bytes=60k, "
-                      "us=200, loss=0.5 and pj=1e6, with a comma between; of a language model "
+                      "us=200, loss=0.5 and pj=1e6, with a comma between; flash=30k in place of "
+                      "bytes= and ram=16k beside it: of the network as C; of a language model "
                       "the types by bytes= or loss=, the predicted divergence in nats per token")
           ->delimiter(',')
           ->type_name("LIMITS");

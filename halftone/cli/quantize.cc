@@ -46,7 +46,9 @@ void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
     job.import = options.model.parse();
     job.recipe_output = options.language.job.recipe_output;
     BudgetSettings& settings = job.settings;
-    settings.budget = budget_named(options.budget.limits);
+    const NamedLimits limits = limits_named(options.budget.limits);
+    settings.budget = limits.budget;
+    settings.firmware = limits.firmware;
     settings.tries = options.budget.tries;
     settings.form = options.form;
     settings.sensitivity =

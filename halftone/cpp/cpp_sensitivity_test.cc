@@ -190,6 +190,31 @@ TEST_F(CppSensitivity, QuantizesWithinALossOrATime) {
             static_cast<double>(time.model.to_bytes("onnx").size()));
 }
 
+TEST_F(CppSensitivity, QuantizesWithinFlashAndRam) {
+  BudgetOptions options = budget_options();
+  options.recipe = {};
+  options.choices = {"1", "2", "8"};
+  options.tries = 2;
+  // Inputs of float32 take 784 x 4 bytes, and codes of 8 bits 784 more.
+  const BudgetResult found =
+      quantize_within(model_, samples_, {.flash = 160'000, .ram = 3500}, options);
+  const CExport written = export_c(found.model, path("c"));
+  EXPECT_LE(written.flash_bytes(), 160'000U);
+  EXPECT_EQ(found.tries.at(found.chosen).measured.bytes,
+            static_cast<double>(written.flash_bytes()));
+  EXPECT_EQ(found.ram_bytes, written.arena_bytes);
+  EXPECT_LE(written.arena_bytes, 3500U);
+  EXPECT_EQ(found.sensitivity.choices.size(), 2U) << "8 bits take more RAM";
+  const auto within = [&](const Budget& budget) {
+    (void)quantize_within(model_, samples_, budget, options);
+  };
+  expect_error(ErrorKind::kUnsupported, "budget ram=3000 cannot be met with these choices",
+               [&] { within({.flash = 160'000, .ram = 3000}); });
+  expect_error(ErrorKind::kUnsupported, "cannot be met", [&] { within({.flash = 1000}); });
+  expect_error(ErrorKind::kUsage, "expected one of bytes and flash",
+               [&] { within({.bytes = 1e6, .flash = 1e6}); });
+}
+
 TEST_F(CppSensitivity, RefusesWhatCannotBe) {
   SensitivityOptions options = CppSensitivity::options();
   options.choices = {"x"};

@@ -41,9 +41,12 @@ void check_reference(const SensitivityOptions& options) {
 }
 
 compress::Budget inside(const Budget& budget) {
+  if (budget.bytes && budget.flash) {
+    fail(halftone::ErrorKind::kUsage, "budget: expected one of bytes and flash, found both");
+  }
   compress::Budget limits;
   limits[Measure::kLoss] = budget.loss;
-  limits[Measure::kBytes] = budget.bytes;
+  limits[Measure::kBytes] = budget.flash ? budget.flash : budget.bytes;
   limits[Measure::kTime] = budget.us;
   return limits;
 }
@@ -52,6 +55,7 @@ BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options,
                            CallerException& raised) {
   BudgetSettings settings;
   settings.budget = inside(budget);
+  settings.firmware = {budget.flash.has_value(), budget.ram};
   settings.sensitivity = settings_of(options, raised);
   settings.tries = options.tries;
   settings.format = options.format;
@@ -91,7 +95,7 @@ BudgetResult quantize_within(const Model& model, const Data& samples, const Budg
         const Network& network = Internals::network(model);
         compress::SearchResult found =
             halftone::quantize_within(network, Internals::dataset(samples), settings);
-        BudgetReport report = report_of(found, settings.budget);
+        BudgetReport report = report_of(found, settings);
         BudgetResult result{to_public(std::move(found.quantized), network.name),
                             std::move(report.choices),
                             std::move(report.tries),
@@ -99,6 +103,7 @@ BudgetResult quantize_within(const Model& model, const Data& samples, const Budg
                             std::move(report.front),
                             std::move(report.recipe),
                             std::move(report.costs)};
+        result.ram_bytes = report.ram_bytes;
         result.seconds = elapsed.seconds();
         return result;
       },

@@ -137,6 +137,10 @@ v0::CExport checked_sizes(const Program& program, const v0::ExportCOptions& opti
 
 }  // namespace
 
+v0::CExport program_sizes(const ir::Graph& graph, const v0::ExportCOptions& options) {
+  return checked_sizes(checked_program(graph, options, {}), options);
+}
+
 WebSources export_web(const ir::Graph& graph, const v0::ExportCOptions& options,
                       const BorderCodes& codes) {
   const Program program = checked_program(graph, options, codes);

@@ -45,6 +45,10 @@ BorderCodes border_codes(const ir::Graph& graph);
 CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options,
                         const BorderCodes& codes = {});
 
+/// What the program of a network takes, without its texts.
+/// @throws Error as export_network()
+v0::CExport program_sizes(const ir::Graph& graph, const v0::ExportCOptions& options = {});
+
 /// C sources of a module for browsers, and what calls it.
 struct WebSources {
   std::vector<CFile> sources;  ///< to be compiled for wasm32, and the headers that they include

@@ -17,13 +17,21 @@ namespace {
 
 using compress::Measure;
 
-std::string budget_text(const compress::Budget& budget) {
+/// "flash" of bytes that are no file's.
+std::string name_of(const BudgetReport& report, Measure measure) {
+  const bool is_flash = measure == Measure::kBytes && report.firmware.limits_flash;
+  return is_flash ? "flash" : std::string(to_string(measure));
+}
+
+std::string budget_text(const BudgetReport& report) {
   std::string text;
+  const auto add = [&](const std::string& name, Measure measure, double limit) {
+    text += fmt::format("{}{} <= {}", text.empty() ? "" : ", ", name, value_text(measure, limit));
+  };
   for (const Measure measure : compress::kMeasures) {
-    if (!budget[measure]) continue;
-    text += fmt::format("{}{} <= {}", text.empty() ? "" : ", ", to_string(measure),
-                        value_text(measure, *budget[measure]));
+    if (report.budget[measure]) add(name_of(report, measure), measure, *report.budget[measure]);
   }
+  if (report.firmware.ram) add("ram", Measure::kBytes, *report.firmware.ram);
   return text;
 }
 
@@ -31,7 +39,7 @@ std::string tries_table(const BudgetReport& report) {
   std::vector<Table::Column> columns = {{"try"}};
   const std::vector<Measure> measures = known_measures(report.tries.front().measured);
   for (const Measure measure : measures) {
-    columns.push_back({std::string(to_string(measure)) + " predicted"});
+    columns.push_back({name_of(report, measure) + " predicted"});
     columns.push_back({"measured"});
   }
   columns.push_back({"", Table::Align::kLeft});
@@ -67,11 +75,14 @@ ResultFields chosen_layer_fields(const v0::ChosenLayer& layer) {
 ResultFields budget_fields(const BudgetReport& report) {
   Json budget = Json::object();
   for (const Measure measure : compress::kMeasures) {
-    if (report.budget[measure]) budget[std::string(to_string(measure))] = *report.budget[measure];
+    if (report.budget[measure]) budget[name_of(report, measure)] = *report.budget[measure];
   }
-  return {{"budget", budget, "The limits: of \"loss\", \"bytes\" and \"us\""},
+  if (report.firmware.ram) budget["ram"] = *report.firmware.ram;
+  return {{"budget", budget, "The limits: of \"loss\", \"bytes\", \"us\", \"flash\" and \"ram\""},
           {"chosen", json_of(costs_fields(report.tries[report.chosen].measured)),
-           "What was measured of the network"},
+           "What was measured of the network; with a limit on flash, bytes are those of flash"},
+          {"ram_bytes", or_null(report.ram_bytes),
+           "Of the arena as C; None without a limit on flash or RAM"},
           {"choices", rows_json(report.choices, chosen_layer_fields), "What each layer has got"},
           {"tries", rows_json(report.tries, try_fields),
            "The networks that were quantized, one of which is the result"},
@@ -86,8 +97,10 @@ ResultFields budget_fields(const BudgetReport& report) {
 std::string to_text(const BudgetReport& report) {
   return to_text(report.quantized) +
          fmt::format("\nBudget: {}; the least {}. Loss: {}, on {} samples.\n\n{}",
-                     budget_text(report.budget), to_string(objective_of(report.budget)),
+                     budget_text(report), to_string(objective_of(report.budget)),
                      loss_meaning(report.costs), report.costs.samples, tries_table(report)) +
+         (report.ram_bytes ? fmt::format("\nAs C it takes {} bytes of RAM.\n", *report.ram_bytes)
+                           : "") +
          front_text(report.front) + samples_note(report.costs);
 }
 

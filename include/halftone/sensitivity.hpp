@@ -64,6 +64,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> loss{};   ///< as SensitivityOptions::loss
     std::optional<double> bytes{};  ///< of the file
     std::optional<double> us{};     ///< microseconds for a sample, on this machine
+    std::optional<double> flash{};  ///< bytes as C, in place of those of the file: export_c()
+    std::optional<double> ram{};    ///< bytes of the arena as C, beside another limit
   };
 
   /// For quantize_within(). Fields that SensitivityOptions has too mean the same.
@@ -92,6 +94,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<NetworkCosts> front;
     std::string recipe;  ///< in TOML: with it, quantize() makes the same network
     Sensitivity sensitivity;
+    std::optional<std::size_t> ram_bytes{};  ///< of the arena as C, with a limit on flash or RAM
   };
 
   /// Quantizes a float network with the choices that cost least within a budget: measures the

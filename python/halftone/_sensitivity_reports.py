@@ -151,6 +151,7 @@ class BudgetReport(QuantizeReport):
 
     budget: dict[str, float]
     chosen: NetworkCosts
+    ram_bytes: int | None
     choices: tuple[ChosenLayer, ...]
     tries: tuple[BudgetTry, ...]
     front: tuple[NetworkCosts, ...]

@@ -37,7 +37,7 @@ struct Choices {
 
 /// What a network must keep to.
 struct Limits {
-  std::vector<std::string> texts{};  ///< as those of budget_named()
+  std::vector<std::string> texts{};  ///< as those of limits_named()
   std::filesystem::path output{};    ///< whose bytes count; empty: a .circle file
   Choices choices{};
 };
@@ -103,14 +103,16 @@ QuantizedWithin quantize_network_within(const Network& network, const Samples& s
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     const Elapsed elapsed;
     BudgetSettings settings;
-    settings.budget = budget_named(limits.texts);
+    const NamedLimits named = limits_named(limits.texts);
+    settings.budget = named.budget;
+    settings.firmware = named.firmware;
     settings.sensitivity = settings_of(recipe, limits.choices);
     settings.sensitivity.options.fit = {how.seed, progress, devices, how.memory};
     settings.tries = limits.choices.tries;
     if (!limits.output.empty()) settings.format = to_string(formats::model_format(limits.output));
     if (needs_time(settings.budget)) measure_time(settings.sensitivity.options);
     compress::SearchResult result = quantize_within(network, samples.dataset, settings);
-    BudgetReport report = report_of(result, settings.budget);
+    BudgetReport report = report_of(result, settings);
     QuantizedWithin found{Network(std::move(result.quantized.graph), network.name),
                           std::move(report)};
     found.report.quantized.input_bytes = network.file_bytes;

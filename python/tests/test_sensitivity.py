@@ -125,6 +125,17 @@ def test_the_report_says_how_the_network_was_found() -> None:
     assert "Budget: bytes <= 2201500" in str(report)
 
 
+def test_budgets_of_programs_in_c_are_those_of_export_c(tmp_path: Path) -> None:
+    limits = {"flash": 170_000, "ram": 4000}
+    model, report = within(limits, choices=[1, 2], recipe=None, limit=30, tries=1)
+    written = ht.export_c(model, tmp_path / "c")
+    assert report.budget == limits
+    assert report.chosen.bytes == written.flash_bytes <= 170_000
+    assert report.ram_bytes == written.ram_bytes <= 4000
+    with pytest.raises(ValueError, match="ram=100 cannot be met"):
+        within({"flash": 170_000, "ram": 100}, choices=[1, 2], limit=30)
+
+
 def test_budgets_may_be_texts_and_times() -> None:
     assert within("bytes=2300k,loss=10", tries=1)[1].budget == {"bytes": 2_300_000, "loss": 10}
     report = within({"us": 1e6}, tries=1)[1]
