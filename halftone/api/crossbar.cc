@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "halftone/api/description.h"
+#include "halftone/api/sample_shapes.h"
 
 namespace halftone {
 
@@ -28,7 +29,7 @@ CrossbarReport run_on_crossbar(Network network, const data::Dataset& data,
                                const crossbar::CrossbarDevice& device,
                                crossbar::NetworkOptions options) {
   options.evaluate.network = options.evaluate.reference = network.name;
-  const ir::Graph graph = prepared(std::move(network), Purpose::kRunOnFloats);
+  const ir::Graph graph = prepared(with_samples(std::move(network), data), Purpose::kRunOnFloats);
   return {device, crossbar::evaluate(graph, data, device, options)};
 }
 

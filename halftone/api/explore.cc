@@ -9,6 +9,7 @@
 #include "halftone/accel/explore/searched_layers.h"
 #include "halftone/api/description.h"
 #include "halftone/api/estimate.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
@@ -86,7 +87,8 @@ class Explorer {
   Explorer(Network network, const ExploreData<data::Dataset>& samples, const ExploreSettings& job)
       : job_(job),
         name_(network.name),
-        network_(prepared(std::move(network), Purpose::kQuantize), name_),
+        network_(prepared(with_samples(std::move(network), samples.data), Purpose::kQuantize),
+                 name_),
         has_evaluation_(samples.evaluation != nullptr),
         samples_(has_evaluation_ ? data::HeldOut{samples.data, *samples.evaluation}
                                  : data::hold_out(samples.data, kHeldOutEvery)),

@@ -147,6 +147,7 @@ std::vector<NodeWork> work_of(Network network, const std::optional<std::size_t>&
 
 Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
   Network network = load(path, options.import);
+  check_read(network);
   std::vector<NodeWork> work;
   if (options.work) work = work_of(network, options.batch);
   const std::uintmax_t file_bytes = network.file_bytes;

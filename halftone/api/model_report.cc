@@ -2,12 +2,14 @@
 #include "halftone/api/model_report.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
 #include "halftone/api/evaluate.h"
 #include "halftone/api/loss_causes.h"
 #include "halftone/api/run.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/api/value_histograms.h"
 #include "halftone/api/worst_samples.h"
 #include "halftone/base/error.h"
@@ -309,7 +311,15 @@ ModelReport report_model(const ReportedNetworks& networks, const data::Dataset* 
                                 " networks beside the model, found " +
                                 std::to_string(networks.beside.size()));
   }
-  return Reporter(networks, data, options).run();
+  std::deque<Network> known;
+  const auto with_data = [&](const Network& network) {
+    if (data == nullptr || !is_open(network)) return &network;
+    return static_cast<const Network*>(&known.emplace_back(with_samples(network, *data)));
+  };
+  ReportedNetworks reported{*with_data(networks.model)};
+  if (networks.reference != nullptr) reported.reference = with_data(*networks.reference);
+  for (const Network* each : networks.beside) reported.beside.push_back(with_data(*each));
+  return Reporter(reported, data, options).run();
 }
 
 std::vector<std::string> read_class_names(const std::filesystem::path& path) {
@@ -337,12 +347,12 @@ ModelReport report_files(const ModelReportJob& job) {
   if (!job.reference.empty()) paths.push_back(job.reference);
   ModelReportOptions options = job.options;
   if (!job.classes.empty()) options.classes = read_class_names(job.classes);
-  const std::vector<Network> found = load_all(paths, job.import);
+  std::vector<Network> found = load_all(paths, job.import);
+  std::optional<data::Dataset> data;
+  if (job.data) data.emplace(job.data->open());
   ReportedNetworks networks{found.front()};
   for (std::size_t i = 1; i <= job.beside.size(); ++i) networks.beside.push_back(&found[i]);
   if (!job.reference.empty()) networks.reference = &found.back();
-  std::optional<data::Dataset> data;
-  if (job.data) data.emplace(job.data->open());
   return report_model(networks, data ? &*data : nullptr, options);
 }
 

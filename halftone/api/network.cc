@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/network.h"
 
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
@@ -9,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file_uses.h"
 #include "halftone/formats/model.h"
+#include "halftone/ir/open_extents.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/passes/decode_codes.h"
 #include "halftone/passes/simplify.h"
@@ -19,10 +21,88 @@ namespace halftone {
 Network::Network(ir::Graph the_graph, std::string the_name)
     : graph(std::move(the_graph)), name(std::move(the_name)) {}
 
+namespace {
+
+formats::ImportOptions copy_of(const formats::ImportOptions& options) {
+  formats::ImportOptions copy;
+  for (const auto& [name, value] : options.constants) copy.constants.emplace(name, value.clone());
+  copy.shapes = options.shapes;
+  return copy;
+}
+
+/// Reads a network, or its inputs alone if only numbers for open extents are missing.
+/// @param read    read(options) is the network
+/// @param again   the same, called later
+/// @param inputs  inputs(options) are its inputs; nullopt: none is open
+template <typename Read, typename Again, typename Inputs>
+Network read_or_defer(const formats::ImportOptions& options, const std::string& name,
+                      const Read& read, const Again& again, const Inputs& inputs) {
+  try {
+    return Network(read(options), name);
+  } catch (const Error& error) {
+    const bool may_be_open = error.kind() == ErrorKind::kUnsupported ||
+                             error.kind() == ErrorKind::kShape ||
+                             error.kind() == ErrorKind::kFormat;
+    std::optional<ir::Graph> known = may_be_open ? inputs(options) : std::nullopt;
+    if (!known) throw;
+    Network network(std::move(*known), name);
+    network.refusal = error.what();
+    // Copies of the network share what they were read with.
+    const auto kept = std::make_shared<const formats::ImportOptions>(copy_of(options));
+    network.reader = [again, kept](const std::map<std::string, ir::Shape>& shapes) {
+      formats::ImportOptions with = copy_of(*kept);
+      for (const auto& [input, shape] : shapes) with.shapes.insert_or_assign(input, shape);
+      return again(with);
+    };
+    return network;
+  }
+}
+
+[[noreturn]] void fail_open(const Network& network) {
+  const std::string refusal = network.refusal.empty() ? "" : "; without it: " + network.refusal;
+  fail(ErrorKind::kUsage, network.name + ": " + ir::how_to_give_extents(network.graph) + refusal);
+}
+
+}  // namespace
+
+void check_read(const Network& network) {
+  if (network.reader) fail_open(network);
+}
+
+bool is_open(const Network& network) { return !ir::open_extents(network.graph).empty(); }
+
+Network with_shapes(Network network, std::span<const std::optional<ir::Shape>> inputs) {
+  if (!is_open(network)) return network;
+  const std::vector<ir::ValueId> given = network.graph.untied(network.graph.inputs());
+  const ir::Sizes sizes =
+      with_context(network.name, [&] { return ir::sizes_of(network.graph, given, inputs); });
+  for (const std::string& name : ir::open_extents(network.graph)) {
+    if (!sizes.contains(name)) fail_open(network);
+  }
+  if (!network.reader) {
+    with_context(network.name, [&] { ir::fill_in_extents(network.graph, sizes); });
+    return network;
+  }
+  std::map<std::string, ir::Shape> shapes;
+  for (const ir::ValueId id : network.graph.inputs()) {
+    const ir::Value& input = network.graph.value(id);
+    shapes.emplace(input.name, ir::with_sizes(input.type.shape, sizes));
+  }
+  network.graph = std::exchange(network.reader, {})(shapes);
+  network.refusal.clear();
+  return network;
+}
+
 Network load(const std::filesystem::path& path, const formats::ImportOptions& options,
              std::set<std::string>* used) {
   std::uintmax_t file_bytes = 0;
-  Network network(formats::load_model(path, options, used, &file_bytes), path.string());
+  Network network = read_or_defer(
+      options, path.string(),
+      [&](const formats::ImportOptions& how) {
+        return formats::load_model(path, how, used, &file_bytes);
+      },
+      [path](const formats::ImportOptions& how) { return formats::load_model(path, how); },
+      [&](const formats::ImportOptions& how) { return formats::open_inputs(path, how); });
   network.file_bytes = file_bytes;
   network.format = to_string(formats::model_format(path));
   return network;
@@ -30,7 +110,12 @@ Network load(const std::filesystem::path& path, const formats::ImportOptions& op
 
 Network load(const SharedBytes& file, const std::string& name,
              const formats::ImportOptions& options) {
-  Network network(formats::load_model(file, name, options), name);
+  const auto read = [file, name](const formats::ImportOptions& how) {
+    return formats::load_model(file, name, how);
+  };
+  Network network = read_or_defer(
+      options, name, read, read,
+      [&](const formats::ImportOptions& how) { return formats::open_inputs(file, name, how); });
   network.file_bytes = file.bytes.size();
   network.format = to_string(formats::model_format(file.bytes));
   return network;
@@ -59,15 +144,23 @@ void check_output(const std::filesystem::path& output, const Network& network) {
 
 std::uintmax_t save(const Network& network, const std::filesystem::path& path,
                     const formats::ExportOptions& form) {
+  check_read(network);
   return formats::save_model(network.graph, path, form);
 }
 
 SharedBytes to_bytes(const Network& network, std::string_view format,
                      const formats::ExportOptions& form) {
+  check_read(network);
   return formats::model_bytes(network.graph, formats::format_named(format), network.name, form);
 }
 
 ir::Graph prepared(Network network, Purpose purpose) {
+  const bool may_stay_open = purpose == Purpose::kConvert && !network.reader;
+  if (!may_stay_open && is_open(network)) fail_open(network);
+  return prepared_open(std::move(network), purpose);
+}
+
+ir::Graph prepared_open(Network network, Purpose purpose) {
   ir::Graph graph = std::move(network.graph);
   switch (purpose) {
     case Purpose::kConvert:

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,10 +24,17 @@ struct Network {
   // NOLINTNEXTLINE(google-explicit-constructor): the graph of a result is a network
   Network(ir::Graph the_graph, std::string the_name = "network");
 
+  /// Reads a network with these shapes of inputs, by name.
+  using Reader = std::function<ir::Graph(const std::map<std::string, ir::Shape>& shapes)>;
+
   ir::Graph graph;
   std::string name;               ///< of its file, if load() has read it
   std::uintmax_t file_bytes = 0;  ///< of its file and external data, if load() has read it
   std::string format;             ///< of that file: "onnx", "tflite" or "circle"
+  /// Of a network that cannot be read before its open extents have numbers: `graph` has its inputs
+  /// alone. Empty for others.
+  Reader reader{};
+  std::string refusal{};  ///< why the reader is there
 };
 
 /// Reads an ONNX, TFLite or circle file; the extension of the path gives the format.
@@ -34,6 +43,18 @@ struct Network {
 /// @throws Error as formats::load_model()
 Network load(const std::filesystem::path& path, const formats::ImportOptions& options = {},
              std::set<std::string>* used = nullptr);
+
+/// Whether inputs have open extents beside the batch.
+bool is_open(const Network& network);
+
+/// @throws Error kUsage that says how to give open extents numbers if a network has a reader
+void check_read(const Network& network);
+
+/// The network with numbers for its open extents: those that shapes of inputs show.
+/// @param inputs  of the inputs that a caller gives, in order; nullopt: unknown
+/// @throws Error kUsage that says how to give them if an extent has no number; kShape if two inputs
+///         differ in one, or if the numbers do not fit the network; else as load()
+Network with_shapes(Network network, std::span<const std::optional<ir::Shape>> inputs);
 
 /// Reads an ONNX, TFLite or circle file that is in memory; its content gives the format.
 /// @param file  constants are views of it where it has an owner: own_bytes()
@@ -75,8 +96,13 @@ enum class Purpose : std::uint8_t {
 };
 
 /// The simplified graph. It computes the same function up to rounding.
-/// @throws Error as passes::simplify()
+/// @throws Error kUsage that says how to give open extents numbers, unless it is to be written;
+///         else as passes::simplify()
 ir::Graph prepared(Network network, Purpose purpose);
+
+/// The graph that a network of open extents becomes for a purpose, as prepared().
+/// @pre network has no reader
+ir::Graph prepared_open(Network network, Purpose purpose);
 
 /// The samples of a run: those asked for, else 1; of a network with a fixed batch, that batch.
 /// @throws Error kUsage if the network is fixed to another batch

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +12,14 @@
 #include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/fit_warnings.h"
+#include "halftone/api/open_form.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file_uses.h"
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
+#include "halftone/ir/open_extents.h"
 #include "halftone/passes/decode_codes.h"
 
 namespace halftone {
@@ -38,7 +42,9 @@ ir::Graph to_check(const Network& network) {
 template <typename Fit>
 compress::QuantizedGraph fitted(const Network& network, const data::Dataset& data,
                                 const compress::QuantizeSettings& options, const Fit& fit) {
-  const ir::Graph graph = prepared(network, Purpose::kQuantize);
+  const std::optional<OpenForm> open = open_form(network, data);
+  const Network bound = with_samples(network, data);
+  const ir::Graph graph = open ? open->filled() : prepared(bound, Purpose::kQuantize);
   compress::QuantizedGraph result = fit(graph);
   const auto warn = [&](std::vector<std::string> lines) {
     std::ranges::move(lines, std::back_inserter(result.warnings));
@@ -46,8 +52,10 @@ compress::QuantizedGraph fitted(const Network& network, const data::Dataset& dat
   warn(kept_layers(graph));
   warn(costly_layers(graph, result, data, options));
   warn(slow_layers(result.graph));
-  passes::restore_ends(result.graph, network.graph);
-  result.input_weight_bytes = compress::constant_bytes(network.graph);
+  if (const auto reason = reopen(open, result.graph)) warn({*reason});
+  const bool stays_open = !ir::open_extents(result.graph).empty();
+  passes::restore_ends(result.graph, stays_open ? network.graph : bound.graph);
+  result.input_weight_bytes = compress::constant_bytes(bound.graph);
   return result;
 }
 
@@ -128,9 +136,12 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   job.data.add_to(uses);
   uses.write("output", job.output);
   uses.check();
-  const Network network = load(job.input, job.import);
-  check_form(job, network);
+  Network network = load(job.input, job.import);
   const data::Dataset data = job.data.open();
+  const Network bound = with_samples(network, data);
+  check_form(job, bound);
+  // Other formats have no open extents beside the batch.
+  if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) network = bound;
   const compress::QuantizedGraph result = quantize_for(job, network, data);
   QuantizeReport report = report_of(result);
   report.input_bytes = network.file_bytes;

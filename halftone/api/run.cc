@@ -69,6 +69,9 @@ std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
                             const RunOptions& options) {
   check_number_of_inputs(network, inputs.size());
   const std::string name = network.name;
+  std::vector<std::optional<ir::Shape>> shapes;
+  for (const ir::Tensor& input : inputs) shapes.emplace_back(input.shape());
+  network = with_shapes(std::move(network), shapes);
   const std::size_t batch = batch_of(network.graph, inputs);
   runtime::Session session = make_session(std::move(network), batch, options);
   return with_context(name, [&] { return session.run(inputs); });
@@ -79,7 +82,7 @@ std::vector<OutputFile> run_files(const RunJob& job) {
   if (!job.stream || job.inputs.size() > network.graph.untied(network.graph.inputs()).size()) {
     check_number_of_inputs(network, job.inputs.size());
   }
-  check_files(job, network.graph.outputs().size());
+  if (!is_open(network)) check_files(job, network.graph.outputs().size());
   const std::vector<ir::ValueId> given = network.graph.untied(network.graph.inputs());
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < job.inputs.size(); ++i) {
@@ -89,6 +92,7 @@ std::vector<OutputFile> run_files(const RunJob& job) {
   const std::vector<ir::Tensor> outputs =
       job.stream ? run_stream(std::move(network), inputs, {*job.stream, job.options})
                  : run(std::move(network), inputs, job.options);
+  check_files(job, outputs.size());
   create_folder(job.folder);
   NewFiles written;
   std::vector<OutputFile> files;

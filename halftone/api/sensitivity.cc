@@ -12,6 +12,8 @@
 #include "halftone/api/elapsed.h"
 #include "halftone/api/export_c.h"
 #include "halftone/api/inspection.h"
+#include "halftone/api/open_form.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/api/writable.h"
 #include "halftone/base/byte_count.h"
@@ -22,6 +24,7 @@
 #include "halftone/compress/graft.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
+#include "halftone/ir/open_extents.h"
 #include "halftone/passes/decode_codes.h"
 
 namespace halftone {
@@ -102,18 +105,19 @@ std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;
-  const ir::Graph graph = prepared(std::move(network), Purpose::kQuantize);
+  const ir::Graph graph = prepared(with_samples(std::move(network), data), Purpose::kQuantize);
   std::optional<StateFile> state;
   check_state(name, data, settings);
   const auto options = with_state(kStateKind, graph, data, settings, state);
   return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
 }
 
-compress::Sensitivity sensitivity_of(const Network& quantized, const Network& reference,
+compress::Sensitivity sensitivity_of(const Network& codes, const Network& reference,
                                      const data::Dataset& data,
                                      const compress::MeasureSettings& options) {
+  const Network quantized = with_samples(codes, data);
   const ir::Graph graph = prepared(quantized, Purpose::kFitOnFloats);
-  const ir::Graph other = prepared(reference, Purpose::kFitOnFloats);
+  const ir::Graph other = prepared(with_samples(reference, data), Purpose::kFitOnFloats);
   compress::MeasureSettings how = options;
   if (options.costs) {
     how.costs = [&](const ir::Graph& /*on floats*/, const std::vector<std::string>& layers) {
@@ -217,12 +221,21 @@ void check_ram(const ir::Graph& found, const Network& network, const FirmwareLim
                                     ": offer fewer bits for inputs");
 }
 
+/// @param filled  the network with numbers for its open extents
+void restore_ends(ir::Graph& graph, const Network& network, const Network& filled) {
+  const bool is_open = !ir::open_extents(graph).empty();
+  passes::restore_ends(graph, is_open ? network.graph : filled.graph);
+}
+
 }  // namespace
 
-compress::SearchResult quantize_within(const Network& network, const data::Dataset& data,
+compress::SearchResult quantize_within(const Network& given, const data::Dataset& data,
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
-  const ir::Graph graph = prepared(network, Purpose::kQuantize);
+  const Network network = with_samples(given, data);
+  const std::optional<OpenForm> open =
+      settings.firmware.any() ? std::nullopt : open_form(given, data);  // C has numbers
+  const ir::Graph graph = open ? open->filled() : prepared(network, Purpose::kQuantize);
   std::optional<StateFile> state;
   compress::SearchOptions options;
   options.budget = settings.budget;
@@ -233,7 +246,8 @@ compress::SearchResult quantize_within(const Network& network, const data::Datas
     if (settings.firmware.limits_flash) {
       return static_cast<double>(as_c(std::move(result), network).flash_bytes());
     }
-    passes::restore_ends(result, network.graph);
+    (void)reopen(open, result);
+    restore_ends(result, given, network);
     return static_cast<double>(
         to_bytes(Network(std::move(result)), settings.format, settings.form).bytes.size());
   };
@@ -241,7 +255,10 @@ compress::SearchResult quantize_within(const Network& network, const data::Datas
       compress::quantize_within(graph, data, settings.sensitivity.recipe,
                                 choices_within_ram(graph, network, settings), options);
   check_ram(result.quantized.graph, network, settings.firmware);
-  passes::restore_ends(result.quantized.graph, network.graph);
+  if (const auto reason = reopen(open, result.quantized.graph)) {
+    result.quantized.warnings.push_back(*reason);
+  }
+  restore_ends(result.quantized.graph, given, network);
   result.quantized.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
@@ -285,11 +302,13 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   check_files(job);
   check_writable(job.output);
   check_writable(job.recipe_output);
-  const Network network = load(job.input, job.import);
-  check_quantized(network, job.settings.sensitivity.recipe, job.output);
+  Network network = load(job.input, job.import);
+  const data::Dataset data = job.data.open();
+  const Network bound = with_samples(network, data);
+  check_quantized(bound, job.settings.sensitivity.recipe, job.output);
+  if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) network = bound;
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));
-  const data::Dataset data = job.data.open();
   const std::optional<data::Dataset> evaluation = opened(job.evaluation);
   if (evaluation) settings.sensitivity.options.evaluation = &*evaluation;
   const compress::SearchResult result = quantize_within(network, data, settings);

@@ -9,6 +9,7 @@
 #include "halftone/accel/crossbar/inexact_layer.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/network.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file_uses.h"
 #include "halftone/base/paths.h"
@@ -152,7 +153,7 @@ Trained train_network(Network network, const data::Dataset& data, bool keeps_val
   const Elapsed elapsed;
   train::torch_device(settings.student.device);
   check_files(settings.options, {&network, 1}, data);
-  ir::Graph graph = prepared(std::move(network), Purpose::kFit);
+  ir::Graph graph = prepared(with_samples(std::move(network), data), Purpose::kFit);
   train::LearnOptions options = settings.options;
   options.loss.label_weight = 1;
   train::check_training(options, data, 0);
@@ -171,8 +172,9 @@ Trained distill_network(std::vector<Network> teachers, std::optional<Network> st
   const Purpose purpose = student ? Purpose::kFitOnFloats : Purpose::kFit;
   std::vector<ir::Graph> graphs;
   for (Network& teacher : teachers) {
-    graphs.push_back(prepared(std::move(teacher), purpose));
+    graphs.push_back(prepared(with_samples(std::move(teacher), data), purpose));
   }
+  if (student) student = with_samples(*std::move(student), data);
   ir::Graph network = make_student(graphs, std::move(student), how, settings.options.seed);
   const std::optional<compress::Recipe> recipe = equalize_student(network, how);
   train::check_training(settings.options, data, graphs.size());
@@ -201,10 +203,11 @@ TrainReport train_file(const TrainJob& job) {
   check_files(training, {&job.network, 1});
   Network network = load(job.network, training.import);
   const std::uintmax_t input_bytes = network.file_bytes;
+  const data::Dataset data = training.data.open();
+  network = with_samples(std::move(network), data);
   formats::check_model(prepared(network, Purpose::kFit), training.output);
   return finish(training, input_bytes,
-                train_network(std::move(network), training.data.open(), job.keeps_values, training),
-                elapsed);
+                train_network(std::move(network), data, job.keeps_values, training), elapsed);
 }
 
 TrainReport distill_files(const DistillJob& job) {
@@ -222,8 +225,8 @@ TrainReport distill_files(const DistillJob& job) {
   }
   const Network& input = student ? *student : teachers.front();
   const std::uintmax_t input_bytes = input.file_bytes;
-  formats::check_model(prepared(input, Purpose::kFit), training.output);
   const data::Dataset data = training.data.open();
+  formats::check_model(prepared(with_samples(input, data), Purpose::kFit), training.output);
   return finish(training, input_bytes,
                 distill_network(std::move(teachers), std::move(student), data, job, training),
                 elapsed);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/api/network_device.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::v0 {
 namespace {
@@ -73,8 +74,9 @@ Port port_of(const ir::Value& value) {
   Port port;
   port.name = value.name;
   port.type = static_cast<Type>(value.type.encoding.element);
-  const auto extents = value.type.shape.dims();
-  port.extents.assign(extents.begin(), extents.end());
+  for (const ir::Dim extent : value.type.shape.dims()) {
+    port.extents.push_back(ir::is_expression(extent) ? kOpen : extent);
+  }
   return port;
 }
 

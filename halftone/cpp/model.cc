@@ -46,7 +46,10 @@ std::vector<Port> ports_of(const ir::Graph& graph, std::span<const ir::ValueId> 
   return ports;
 }
 
-Inspection inspection_of(const Network& network) { return inspect(network.graph, "", 0); }
+Inspection inspection_of(const Network& network) {
+  check_read(network);
+  return inspect(network.graph, "", 0);
+}
 
 }  // namespace
 

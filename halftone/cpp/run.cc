@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/run.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "halftone/api/estimate.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/run.h"
+#include "halftone/api/sized_sessions.h"
 #include "halftone/base/memory.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/cpp/internals.h"
@@ -14,26 +16,26 @@
 namespace halftone::v0 {
 
 struct Plan::State {
-  std::string network;
+  Network network;
   ThreadSettings settings;
   std::shared_ptr<const runtime::Plan> plan;
 };
 
 struct Session::State {
-  explicit State(std::shared_ptr<const Plan::State> the_plan)
-      : plan(std::move(the_plan)), session(plan->plan) {}
+  State(const Network& network, const ThreadSettings& the_settings, runtime::PlanSettings how)
+      : name(network.name), settings(the_settings), sessions(network, std::move(how)) {}
 
-  std::shared_ptr<const Plan::State> plan;
-  runtime::Session session;
+  std::string name;
+  ThreadSettings settings;
+  SizedSessions sessions;
   std::atomic<bool> used{false};
 };
 
 namespace {
 
-/// The value of an input or output of a plan.
-const ir::Value& value_of(const runtime::Plan& plan, std::span<const ir::ValueId> ids,
-                          std::size_t index) {
-  return plan.graph().value(ids[index]);
+runtime::PlanSettings plan_settings(const ThreadSettings& settings, const PlanOptions& options) {
+  return {std::max<std::size_t>(options.batch, 1), settings.threads,
+          execution_options(options.execution)};
 }
 
 std::vector<Port> plan_ports(const runtime::Plan& plan, std::span<const ir::ValueId> ids) {
@@ -66,10 +68,10 @@ Extents extents_of(const ir::Value& value) {
   return {dims.begin(), dims.end()};
 }
 
-void check_input(const ir::Value& wanted, const Tensor& found) {
+void check_type(const ir::Value& wanted, const Tensor& found) {
   const Extents extents = extents_of(wanted);
   const auto type = static_cast<Type>(wanted.type.encoding.element);
-  if (type == found.type() && extents == found.shape()) return;
+  if (type == found.type()) return;
   fail(halftone::ErrorKind::kShape, "input '" + wanted.name + "': expected " +
                                         type_text(type, extents) + ", found " +
                                         type_text(found.type(), found.shape()));
@@ -88,7 +90,7 @@ Plan::Plan(const Model& model, const PlanOptions& options) {
       auto plan = runtime::make_plan(
           graph, {batch_of(graph, wanted), settings.threads, execution_options(options.execution)});
       require_memory(plan->packed_weight_bytes() + plan->constant_bytes(), "weights of a plan");
-      state_ = std::make_shared<const State>(State{network.name, settings, std::move(plan)});
+      state_ = std::make_shared<const State>(State{network, settings, std::move(plan)});
     });
   });
 }
@@ -103,29 +105,39 @@ std::vector<Step> Plan::steps() const { return steps_of(*state_->plan); }
 
 Session::Session(const Plan& plan) {
   at_border([&] {
-    const UseThreadSettings use(plan.state_->settings);
-    state_ = std::make_unique<State>(plan.state_);
+    const Plan::State& state = *plan.state_;
+    const UseThreadSettings use(state.settings);
+    state_ = std::make_unique<State>(state.network, state.settings, state.plan->options());
+    state_->sessions.add(state.plan);
   });
 }
 
-Session::Session(const Model& model, const PlanOptions& options) : Session(Plan(model, options)) {}
+Session::Session(const Model& model, const PlanOptions& options) {
+  const bool open = at_border([&] { return is_open(Internals::network(model)); });
+  if (!open) {
+    *this = Session(Plan(model, options));
+    return;
+  }
+  at_border([&] {
+    const ThreadSettings settings = settings_for(options.resources);
+    state_ = std::make_unique<State>(Internals::network(model), settings,
+                                     plan_settings(settings, options));
+  });
+}
 
 Session::~Session() = default;
 Session::Session(Session&& other) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept = default;
 
 std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
-  const runtime::Plan& plan = *state_->plan->plan;
+  std::vector<Extents> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  resize(shapes);
   return at_border([&] {
-    const std::span<const ir::ValueId> wanted = plan.inputs();
-    if (inputs.size() != wanted.size()) {
-      fail(halftone::ErrorKind::kShape, state_->plan->network + ": expected " +
-                                            std::to_string(wanted.size()) + " inputs, found " +
-                                            std::to_string(inputs.size()));
-    }
+    const runtime::Plan& plan = state_->sessions.last().plan();
     std::vector<std::span<const std::byte>> sources;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      check_input(value_of(plan, wanted, i), inputs[i]);
+      check_type(plan.graph().value(plan.inputs()[i]), inputs[i]);
       sources.push_back(inputs[i].bytes());
     }
     std::vector<Tensor> results;
@@ -140,10 +152,22 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
   });
 }
 
+void Session::resize(std::span<const Extents> inputs) {
+  at_border([&] {
+    const ExclusiveUse only(state_->used, "session");
+    const UseThreadSettings use(state_->settings);
+    std::vector<ir::Shape> shapes;
+    for (const Extents& extents : inputs) {
+      shapes.emplace_back(std::vector<ir::Dim>(extents.begin(), extents.end()));
+    }
+    state_->sessions.at(shapes);
+  });
+}
+
 void Session::reset() {
   at_border([&] {
     const ExclusiveUse only(state_->used, "session");
-    state_->session.reset();
+    state_->sessions.reset();
   });
 }
 
@@ -151,8 +175,8 @@ void Session::run(std::span<const std::span<const std::byte>> inputs,
                   std::span<const std::span<std::byte>> outputs) {
   at_border([&] {
     const ExclusiveUse only(state_->used, "session");
-    const UseThreadSettings use(state_->plan->settings);
-    with_context(state_->plan->network, [&] { state_->session.run(inputs, outputs); });
+    const UseThreadSettings use(state_->settings);
+    with_context(state_->name, [&] { state_->sessions.last().run(inputs, outputs); });
   });
 }
 

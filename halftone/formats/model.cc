@@ -20,6 +20,7 @@
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/standard_form.h"
 #include "halftone/formats/read_back.h"
+#include "halftone/ir/open_extents.h"
 #include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::formats {
@@ -106,6 +107,11 @@ class Written {
       if (options.is_standard()) graph_ = standard_form(graph, options);
       onnx_ = onnx_model(graph_, options, {external});
     } else {
+      if (!ir::open_extents(graph).empty()) {
+        fail(ErrorKind::kUnsupported, ir::how_to_give_extents(graph) +
+                                          "; files of this format have no other open extents "
+                                          "than the batch");
+      }
       graph_ = with_file_layers(graph);
       circle_ = circle_file(
           graph_, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
@@ -225,6 +231,29 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
     }
     return with_outputs(with_open_batch(import_onnx(file.bytes, {}, options, used)));
   });
+}
+
+namespace {
+
+std::optional<ir::Graph> open_inputs(const SharedBytes& file, ModelFormat format,
+                                     const ImportOptions& options) {
+  ir::Graph graph = format == ModelFormat::kOnnx ? onnx_inputs(file.bytes, options)
+                                                 : circle_inputs(file, options);
+  return ir::open_extents(graph).empty() ? std::nullopt : std::optional(std::move(graph));
+}
+
+}  // namespace
+
+std::optional<ir::Graph> open_inputs(const std::filesystem::path& path,
+                                     const ImportOptions& options) {
+  const ModelFormat format = model_format(path);
+  const SharedBytes file = map_file(path);
+  return with_context(path.string(), [&] { return open_inputs(file, format, options); });
+}
+
+std::optional<ir::Graph> open_inputs(const SharedBytes& file, const std::string& name,
+                                     const ImportOptions& options) {
+  return with_context(name, [&] { return open_inputs(file, model_format(file.bytes), options); });
 }
 
 std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format) {

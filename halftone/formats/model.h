@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -51,6 +52,15 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
 ///         memory has none of
 ir::Graph load_model(const SharedBytes& file, const std::string& name,
                      const ImportOptions& options = {}, std::set<std::string>* used = nullptr);
+
+/// The inputs of a file that leaves extents of them open beside the batch, as a graph without
+/// operators; nullopt if it leaves none open.
+/// @throws Error as load_model(), before it would read operators
+std::optional<ir::Graph> open_inputs(const std::filesystem::path& path,
+                                     const ImportOptions& options);
+/// The same of a file in memory.
+std::optional<ir::Graph> open_inputs(const SharedBytes& file, const std::string& name,
+                                     const ImportOptions& options);
 
 /// Checks that a network can be written, before time is spent on it.
 /// @throws Error as save_model(), except kIo

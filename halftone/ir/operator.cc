@@ -5,13 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::ir {
 namespace {
 
 /// Bounds every extent so that the shape rules cannot overflow.
-void check_extents(const ValueType& type) { (void)type.shape.with_batch(1).element_count(); }
+void check_extents(const ValueType& type) { check_bounds(type.shape); }
 
 template <typename Op>
 void check_inputs(const Op& /*op*/, InputTypes inputs) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::ir {
 namespace {
@@ -37,6 +38,25 @@ SymbolicCount symbolic_count(const Shape& shape) {
   return count;
 }
 
+/// The same where extents are expressions.
+Extent open_count(const Shape& shape) {
+  Extent count(1);
+  for (const Dim dim : shape.dims()) count = count * extent_of(dim);
+  return count;
+}
+
+/// Resolves a request with expressions in it or in the input. What has to be divided is taken to be
+/// a multiple; numbers for the symbols show whether it is.
+/// @param result  with 1 for the extent that takes the rest
+Shape resolve_expressions(const Shape& input, Shape result, std::optional<std::size_t> open) {
+  const Extent have = open_count(input);
+  const Extent want = open_count(result);
+  if (!open) return result;
+  if (want == Extent(0)) fail(ErrorKind::kShape, "cannot reshape " + input.to_string() + " by 0");
+  result[*open] = dim_of(have.over(want));
+  return result;
+}
+
 }  // namespace
 
 bool Shape::is_static() const { return std::ranges::none_of(dims_, is_batch); }
@@ -47,6 +67,10 @@ Shape Shape::with_batch(std::size_t batch) const {
   }
   Shape result = *this;
   for (Dim& dim : result.dims_) {
+    if (is_expression(dim)) {
+      dim = dim_of(extent_of(dim).with({{kBatchSymbol, static_cast<Dim>(batch)}}));
+      continue;
+    }
     if (!is_batch(dim)) continue;
     const std::size_t multiple = std::size_t{0} - static_cast<std::size_t>(dim);
     if (batch > kMaxElements / multiple) {
@@ -59,6 +83,9 @@ Shape Shape::with_batch(std::size_t batch) const {
 }
 
 std::size_t Shape::element_count() const {
+  if (has_expressions(*this)) {
+    fail(ErrorKind::kShape, "shape " + to_string() + ": expected known extents, found an open one");
+  }
   const SymbolicCount count = symbolic_count(*this);
   if (count.batch_dims != 0) {
     fail(ErrorKind::kShape, "shape " + to_string() + ": expected known extents, found the batch");
@@ -77,6 +104,7 @@ std::string Shape::to_string() const {
 std::string to_string(Dim extent) {
   if (!is_batch(extent)) return std::to_string(extent);
   if (extent == kRemaining) return "?";
+  if (is_expression(extent)) return extent_of(extent).text();
   return (extent == kBatch ? "" : std::to_string(-extent)) + "N";
 }
 
@@ -109,16 +137,20 @@ Shape broadcast(const Shape& lhs, const Shape& rhs) {
   for (std::size_t i = 0; i < rank; ++i) {
     const Dim l = i + lhs.rank() < rank ? 1 : lhs[i + lhs.rank() - rank];
     const Dim r = i + rhs.rank() < rank ? 1 : rhs[i + rhs.rank() - rank];
-    if (l != r && l != 1 && r != 1) {
+    if (l != 1 && r != 1 && !may_be_equal(l, r)) {
       fail(ErrorKind::kShape,
            "shapes " + lhs.to_string() + " and " + rhs.to_string() + " do not broadcast");
     }
-    dims[i] = l == 1 ? r : l;
+    dims[i] = l == 1 ? r : r == 1 ? l : better_known(l, r);
   }
   return Shape(std::move(dims));
 }
 
 bool same_element_count(const Shape& lhs, const Shape& rhs) {
+  if (has_expressions(lhs) || has_expressions(rhs)) {
+    const Extent difference = open_count(lhs) - open_count(rhs);
+    return difference == Extent(0) || !difference.is_number();
+  }
   return symbolic_count(lhs) == symbolic_count(rhs);
 }
 
@@ -138,6 +170,10 @@ Shape resolve_extents(const Shape& input, std::vector<Dim> request, bool zero_co
     }
   }
   Shape result(std::move(request));
+  if (has_expressions(input) || has_expressions(result)) {
+    if (!same_element_count(input, result) && !open) mismatch();
+    return resolve_expressions(input, std::move(result), open);
+  }
   const SymbolicCount have = symbolic_count(input);
   const SymbolicCount want = symbolic_count(result);
   if (open && want.known == 0) mismatch();  // ambiguous: any extent would fit

@@ -7,20 +7,21 @@
 #include <variant>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/axes.h"
 
 namespace halftone::ir {
 namespace {
 
 std::optional<std::size_t> batch_axis(const Shape& shape) {
-  const auto found = std::ranges::find_if(shape.dims(), is_batch);
+  const auto found = std::ranges::find_if(shape.dims(), depends_on_batch);
   if (found == shape.dims().end()) return std::nullopt;
   return static_cast<std::size_t>(found - shape.dims().begin());
 }
 
-Dim extent_before(const Shape& shape, std::size_t axis) {
-  Dim product = 1;
-  for (std::size_t i = 0; i < axis; ++i) product *= shape[i];
+Extent extent_before(const Shape& shape, std::size_t axis) {
+  Extent product(1);
+  for (std::size_t i = 0; i < axis; ++i) product = product * extent_of(shape[i]);
   return product;
 }
 
@@ -28,7 +29,7 @@ Dim extent_before(const Shape& shape, std::size_t axis) {
 /// operators that work along an axis already reject the batch there.
 bool keeps_samples_apart(const Graph& graph, const Node& node) {
   const Shape& output = graph.value(node.output).type.shape;
-  if (std::ranges::count_if(output.dims(), is_batch) > 1) return false;
+  if (std::ranges::count_if(output.dims(), depends_on_batch) > 1) return false;
   const auto has_batch = [&](ValueId id) {
     return id != kAbsent && batch_axis(graph.value(id).type.shape).has_value();
   };
@@ -60,14 +61,14 @@ std::optional<std::size_t> single_sample_axis(const Shape& shape) {
 Shape reshape_with_batch(const Shape& input, Shape target) {
   const auto from = batch_axis(input);
   if (!from) return target;
-  const Dim before = extent_before(input, *from);
-  Dim product = 1;
+  const Extent before = extent_before(input, *from);
+  Extent product(1);
   for (std::size_t axis = 0; axis < target.rank(); ++axis) {
-    if (product == before && target[axis] > 0) {
-      target[axis] = -target[axis];
+    if (product == before && target[axis] != 0 && !depends_on_batch(target[axis])) {
+      target[axis] = dim_of(extent_of(target[axis]) * extent_of(kBatch));
       break;
     }
-    product *= target[axis];
+    product = product * extent_of(target[axis]);
   }
   return target;
 }
@@ -119,7 +120,7 @@ bool try_symbolic_batch(Graph& graph) {
   for (const ValueId id : graph.inputs()) {
     ValueType type = graph.value(id).type;
     const auto axis = single_sample_axis(type.shape);
-    if (!axis) return false;
+    if (!axis || batch_axis(type.shape)) return false;
     type.shape[*axis] = kBatch;
     attempt.set_input_type(id, std::move(type));
   }

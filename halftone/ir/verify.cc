@@ -8,6 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/vector_codes.h"
@@ -154,7 +155,7 @@ void verify(const Graph& graph) {
     const ValueType& type = graph.value(id).type;
     with_context("input '" + graph.value(id).name + "'", [&] {
       check(!is_half(type.encoding.element), "expected float32, found " + type.to_string());
-      return type.shape.with_batch(1).element_count();
+      check_bounds(type.shape);
     });
   }
   for (const ValueId id : graph.outputs()) {

@@ -6,6 +6,7 @@
 
 #include "halftone/api/network.h"
 #include "halftone/base/element_type.h"
+#include "halftone/ir/extent.h"
 #include "halftone/library/c_status.h"
 
 namespace halftone::library {
@@ -29,23 +30,7 @@ const ElementType* element_type(halftone_type type) noexcept {
 
 formats::ImportOptions import_options(const halftone_load_options& options) {
   formats::ImportOptions import;
-  if (options.num_shapes != 0) required(options.shapes, "options.shapes");
-  for (std::size_t i = 0; i < options.num_shapes; ++i) {
-    const halftone_input_shape& shape = options.shapes[i];
-    const std::string name(&required(shape.input, "options.shapes.input"));
-    std::vector<ir::Dim> extents;
-    if (shape.rank != 0) {
-      const std::int64_t* first = &required(shape.extents, "options.shapes.extents");
-      extents.assign(first, first + shape.rank);
-    }
-    for (const ir::Dim extent : extents) {
-      if (extent >= 0 || extent == HALFTONE_OPEN) continue;
-      fail(ErrorKind::kUsage, "shape of input '" + name +
-                                  "': expected extents from 0 on or HALFTONE_OPEN, found " +
-                                  std::to_string(extent));
-    }
-    import.shapes[name] = ir::Shape(std::move(extents));
-  }
+  import.shapes = shapes_of(options.shapes, options.num_shapes);
   return import;
 }
 
@@ -56,11 +41,13 @@ halftone_model* make_model(const halftone_context* context,
   Network network = load_network();
   const std::string name = network.name;
   return with_context(name, [&] {
-    ir::Graph graph = prepared(std::move(network), Purpose::kRun);
+    std::optional<Network> open;
+    if (is_open(network)) open = network;
+    ir::Graph graph = open ? network.graph : prepared(std::move(network), Purpose::kRun);
     const Ports inputs(graph, graph.untied(graph.inputs()));
     const Ports outputs(graph, graph.untied(graph.outputs()));
     return give(halftone_model{std::make_shared<const ModelState>(
-        ModelState{std::move(state), std::move(graph), inputs, outputs})});
+        ModelState{std::move(state), std::move(graph), inputs, outputs, std::move(open)})});
   });
 }
 
@@ -73,13 +60,37 @@ SharedBytes bytes_of(const void* data, std::size_t size, bool borrows) {
 
 }  // namespace
 
+std::map<std::string, ir::Shape> shapes_of(const halftone_input_shape* shapes, std::size_t count) {
+  std::map<std::string, ir::Shape> result;
+  if (count != 0) required(shapes, "options.shapes");
+  for (std::size_t i = 0; i < count; ++i) {
+    const halftone_input_shape& shape = shapes[i];
+    const std::string name(&required(shape.input, "options.shapes.input"));
+    std::vector<ir::Dim> extents;
+    if (shape.rank != 0) {
+      const std::int64_t* first = &required(shape.extents, "options.shapes.extents");
+      extents.assign(first, first + shape.rank);
+    }
+    for (const ir::Dim extent : extents) {
+      if (extent >= 0 || extent == HALFTONE_OPEN) continue;
+      fail(ErrorKind::kUsage, "shape of input '" + name +
+                                  "': expected extents from 0 on or HALFTONE_OPEN, found " +
+                                  std::to_string(extent));
+    }
+    result[name] = ir::Shape(std::move(extents));
+  }
+  return result;
+}
+
 Ports::Ports(const ir::Graph& graph, std::span<const ir::ValueId> ids) {
   for (const ir::ValueId id : ids) {
     const ir::Value& value = graph.value(id);
     TensorPort port;
     port.name = value.name;
     port.type = c_type(value.type.encoding.element);
-    port.extents.assign(value.type.shape.dims().begin(), value.type.shape.dims().end());
+    for (const ir::Dim extent : value.type.shape.dims()) {
+      port.extents.push_back(ir::is_expression(extent) ? HALFTONE_OPEN : extent);
+    }
     if (value.type.shape.is_static()) {
       port.bytes = value.type.shape.element_count() * size_bytes(value.type.encoding.element);
     }

@@ -2,10 +2,13 @@
 // Models of the C API, and descriptions of tensors.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "halftone/api/network.h"
 #include "halftone/ir/graph.h"
 #include "halftone/library/c_context.h"
 
@@ -35,10 +38,14 @@ class Ports {
 
 struct ModelState {
   std::shared_ptr<const Context> context;
-  ir::Graph graph;  ///< simplified, to run
+  ir::Graph graph;  ///< simplified, to run; with open extents as the file has it
   Ports inputs;
   Ports outputs;
+  std::optional<Network> open{};  ///< if it has open extents beside the batch
 };
+
+/// Shapes of inputs, by name.
+std::map<std::string, ir::Shape> shapes_of(const halftone_input_shape* shapes, std::size_t count);
 
 }  // namespace halftone::library
 

@@ -11,6 +11,27 @@
 namespace halftone::library {
 namespace {
 
+/// The graph for the shapes that the options give inputs.
+/// @throws Error kUsage if the model has no such input or leaves nothing open; else as
+/// with_shapes()
+ir::Graph sized_graph(const ModelState& model, const halftone_plan_options& options) {
+  const auto shapes = shapes_of(options.shapes, options.num_shapes);
+  if (!model.open && shapes.empty()) return model.graph;
+  if (!model.open) {
+    fail(ErrorKind::kUsage, "shapes: the model leaves no extents open beside the batch");
+  }
+  std::vector<std::optional<ir::Shape>> found;
+  std::size_t used = 0;
+  for (const ir::ValueId id : model.graph.untied(model.graph.inputs())) {
+    const auto given = shapes.find(model.graph.value(id).name);
+    const bool is_given = given != shapes.end();
+    used += is_given ? 1 : 0;
+    found.push_back(is_given ? std::optional(given->second) : std::nullopt);
+  }
+  if (used != shapes.size()) fail(ErrorKind::kUsage, "shapes: the model has no such input");
+  return prepared(with_shapes(*model.open, found), Purpose::kRun);
+}
+
 /// @throws Error kUsage if an option is out of range; kMemory beyond the limit of the context; else
 ///         as runtime::make_plan()
 std::shared_ptr<const Plan> make_plan(const ModelState& model,
@@ -29,7 +50,8 @@ std::shared_ptr<const Plan> make_plan(const ModelState& model,
   const UseThreadSettings use(settings);
   runtime::PlanSettings how;
   const auto batch = options.batch == 0 ? std::nullopt : std::optional(options.batch);
-  how.batch = batch_of(model.graph, batch);
+  ir::Graph graph = sized_graph(model, options);
+  how.batch = batch_of(graph, batch);
   how.threads = settings.threads;
   how.execution.int8_activations = options.float_activations == 0;
   if (options.float_order == HALFTONE_FIXED_ORDER) {
@@ -39,7 +61,7 @@ std::shared_ptr<const Plan> make_plan(const ModelState& model,
   how.execution.tuning = model.context->tuning;
   std::unique_lock lock(model.context->tuning_mutex, std::defer_lock);
   if (how.execution.tuning != nullptr) lock.lock();
-  auto plan = runtime::make_plan(model.graph, how);
+  auto plan = runtime::make_plan(std::move(graph), how);
   require_memory(plan->packed_weight_bytes() + plan->constant_bytes(), "weights of a plan");
   const Ports inputs(plan->graph(), plan->inputs());
   const Ports outputs(plan->graph(), plan->outputs());

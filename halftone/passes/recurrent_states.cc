@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/extent.h"
 #include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/rewrite.h"
 
@@ -59,8 +60,9 @@ class StateKeeper {
     const ir::Shape shape = graph_.value(y).type.shape;  // copies: nodes follow
     const std::size_t time = 1 - batch_axis(op);
     const std::string name = node.name + "/" + what;
-    const ValueId last = graph_.add_node(
-        name + "/last", ir::Slice{time, static_cast<std::size_t>(shape[time]) - 1, 1, 1}, {y});
+    const Dim at = ir::dim_of(ir::extent_of(shape[time]) - 1);
+    const ValueId last =
+        graph_.add_node(name + "/last", ir::Slice{time, static_cast<std::size_t>(at), 1, 1}, {y});
     const ir::Shape state = graph_.value(before).type.shape;
     const ValueId after =
         graph_.add_node(name + "/after", ir::Reshape{state},

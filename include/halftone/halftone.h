@@ -144,7 +144,8 @@ HALFTONE_API const char* halftone_type_name(halftone_type type) HALFTONE_NOEXCEP
 HALFTONE_API size_t halftone_type_bytes(halftone_type type) HALFTONE_NOEXCEPT;
 
 /** An extent that is the number of samples, which halftone_plan_options::batch chooses; -k is k
- * times that number. */
+ * times that number. In a model, also another extent that the file leaves open, which
+ * halftone_plan_options::shapes chooses. */
 #define HALFTONE_OPEN ((int64_t)-1)
 
 /** An input or output: row-major elements. */
@@ -227,10 +228,14 @@ typedef struct halftone_plan_options {
   int float_order;       /**< of layers that compute in float32: a halftone_float_order */
   const char* device; /**< a graphics card such as "opencl:0" or "cuda", which runs the steps that
                            it has kernels for, with the same bits; NULL: the processor */
+  const halftone_input_shape* shapes; /**< [num_shapes], of a model that leaves extents open beside
+                                           the number of samples: one plan for each size */
+  size_t num_shapes;                  /**< inputs that have a shape */
 } halftone_plan_options;
 
 /** @param options  may be NULL
- *  @return HALFTONE_USAGE for an option out of range, or a batch that the model is not fixed to;
+ *  @return HALFTONE_USAGE for an option out of range, a batch that the model is not fixed to, or an
+ *          open extent that no shape has;
  *          HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY; HALFTONE_DEVICE if there is no
  *          such device, or it fails; then sessions and runs return it too */
 HALFTONE_API halftone_status halftone_plan_create(const halftone_model* model,

@@ -46,7 +46,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::string reason;      ///< why not faster; may be empty
   };
 
-  /// How a network is computed for one batch. Copies share it; any number of threads may use it.
+  /// How a network without open extents is computed for one batch. Copies share it; any number of
+  /// threads may use it.
   class HALFTONE_CPP_API Plan {
    public:
     /// @throws Error kUsage if the network is fixed to another batch, or an option is out of range;
@@ -68,19 +69,25 @@ HALFTONE_VERSIONED namespace v0 {
    public:
     /// @throws Error kMemory if there is not enough
     explicit Session(const Plan& plan);
-    /// As Session(Plan(model, options)).
+    /// As Session(Plan(model, options)). A model with open extents is planned when it runs.
     explicit Session(const Model& model, const PlanOptions& options = {});
     ~Session();
     Session(Session&& other) noexcept;             ///< `other` may only be destroyed or assigned
     Session& operator=(Session&& other) noexcept;  ///< likewise
 
-    /// Runs once. What the network remembers, which is no input, goes on from run to run.
-    /// @param inputs  one for each input, of its type and shape
+    /// Runs once. What the network remembers, which is no input, goes on from run to run. Inputs of
+    /// another size than before, where the network leaves it open, are planned for: once for each
+    /// size, in a cache of 512 MiB beside the size in use.
+    /// @param inputs  one for each input, of its type and a shape that the network takes
     /// @return        one for each output
     /// @throws Error kShape if an input does not fit
     [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs);
     /// The same for a network with one input.
     [[nodiscard]] std::vector<Tensor> run(const Tensor& input) { return run(std::span(&input, 1)); }
+
+    /// Plans for inputs of these shapes, for run() on memory. A size seen before is kept.
+    /// @throws Error as Plan(); kShape if the network does not take them
+    void resize(std::span<const Extents> inputs);
 
     /// Runs on the caller's memory, row-major, without a copy where it is aligned to its elements.
     /// A run on the addresses of the last one starts sooner.

@@ -111,7 +111,7 @@ HALFTONE_VERSIONED namespace v0 {
   struct Port {
     std::string name;
     Type type = Type::kFloat32;
-    std::vector<std::int64_t> extents;  ///< kOpen for the batch
+    std::vector<std::int64_t> extents;  ///< kOpen for the batch and others
   };
 
 }  // namespace v0

@@ -21,7 +21,6 @@ FloatOrder: TypeAlias = Literal["fastest", "fixed"]
 Format: TypeAlias = Literal["onnx", "tflite", "circle"]
 _Out = TypeVar("_Out")
 
-_BATCH = -1
 MAX_THREADS = 1024
 #: Idle sessions that a model keeps, each of which holds the memory of a run.
 _MAX_IDLE = 4
@@ -32,17 +31,20 @@ class Port(NamedTuple):
 
     name: str
     dtype: np.dtype[Any]
-    shape: Shape  #: extents; "N" is the batch, "8N" eight times the batch
+    shape: Shape  #: extents; "N" is the batch, "8N" eight times it, other texts are open extents
 
     def __str__(self) -> str:
         return f"{self.name}: {type_text(self.dtype, self.shape)}"
 
 
 def _extent(dim: int) -> int | str:
-    return dim if dim >= 0 else "N" if dim == _BATCH else f"{-dim}N"
+    return dim if dim >= 0 else native.extent_text(dim)
 
 
-def _ports(found: Sequence[tuple[str, str, Sequence[int]]]) -> tuple[Port, ...]:
+_NativePorts: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
+
+
+def _ports(found: _NativePorts) -> tuple[Port, ...]:
     return tuple(
         Port(name, np.dtype(dtype), tuple(map(_extent, dims))) for name, dtype, dims in found
     )
@@ -60,6 +62,10 @@ class RunOptions(NamedTuple):
         how = execution(self.float_activations, self.float_order, self.device)
         return native.Plan.make(network, batch, self.threads, how)
 
+    def session(self, network: native.Network, plan: native.Plan | None) -> native.Session:
+        how = execution(self.float_activations, self.float_order, self.device)
+        return native.Session(network, plan, self.threads, how)
+
 
 def execution(float_activations: bool, float_order: str, device: str = "cpu") -> native.Execution:
     if float_order not in ("fastest", "fixed"):
@@ -68,8 +74,10 @@ def execution(float_activations: bool, float_order: str, device: str = "cpu") ->
 
 
 class Session:
-    """A model for one batch with memory of its own. One thread at a time may call it.
+    """A model with memory of its own. One thread at a time may call it.
 
+    It is planned once for each size of the inputs; sizes seen before are kept, in a cache of 512
+    MiB beside the size in use.
     What the network remembers, such as the variables of a TFLite file, goes on from call to call.
 
     >>> import halftone as ht, numpy as np
@@ -78,10 +86,18 @@ class Session:
     (2, 10)
     """
 
-    def __init__(self, plan: native.Plan, ports: tuple[tuple[Port, ...], tuple[Port, ...]]):
-        self._session = native.Session(plan)
-        self._inputs = _specs(plan.inputs, ports[0])
-        self._outputs = _specs(plan.outputs, ports[1])
+    def __init__(
+        self,
+        session: native.Session,
+        plan: native.Plan | None,
+        ports: tuple[tuple[Port, ...], tuple[Port, ...]],
+    ):
+        self._session = session
+        self._ports = ports
+        self._inputs: tuple[Spec, ...] = ()
+        self._outputs: tuple[Spec, ...] = ()
+        if plan is not None:
+            self._take(plan.inputs, plan.outputs)
 
     @overload
     def __call__(self, *inputs: ArrayLike, out: None = None) -> Array: ...
@@ -89,8 +105,9 @@ class Session:
     def __call__(self, *inputs: ArrayLike, out: _Out) -> _Out: ...
     def __call__(self, *inputs: ArrayLike, out: Any = None) -> Any:
         """Runs once; see Model."""
-        if len(inputs) != len(self._inputs):
-            raise TypeError(f"expected {len(self._inputs)} inputs, found {len(inputs)}")
+        if len(inputs) != len(self._ports[0]):
+            raise TypeError(f"expected {len(self._ports[0])} inputs, found {len(inputs)}")
+        self._resize(inputs)
         arrays = tuple([spec.input(x) for spec, x in zip(self._inputs, inputs)])
         if out is None:
             outputs = tuple([spec.empty() for spec in self._outputs])
@@ -98,6 +115,19 @@ class Session:
             return outputs[0] if len(outputs) == 1 else outputs
         self._session.run(arrays, self._checked_outputs(out))
         return out
+
+    def _resize(self, inputs: tuple[ArrayLike, ...]) -> None:
+        """Plans for inputs of another size, if the network takes such."""
+        shapes = [_shape_of(x) for x in inputs]
+        if self._inputs and all(spec.shape == found for spec, found in zip(self._inputs, shapes)):
+            return
+        fits = all(map(_may_be, shapes, [port.shape for port in self._ports[0]]))
+        if fits or not self._inputs:
+            self._take(*self._session.resize([list(shape) for shape in shapes]))
+
+    def _take(self, inputs: _NativePorts, outputs: _NativePorts) -> None:
+        self._inputs = _specs(inputs, self._ports[0])
+        self._outputs = _specs(outputs, self._ports[1] or _ports(outputs))
 
     def reset(self) -> None:
         """Makes the session forget: the next call begins as the first one did."""
@@ -114,9 +144,18 @@ class Session:
         return tuple([spec.output(array) for spec, array in zip(self._outputs, outs)])
 
 
-def _specs(
-    found: Sequence[tuple[str, str, Sequence[int]]], ports: tuple[Port, ...]
-) -> tuple[Spec, ...]:
+def _shape_of(array: ArrayLike) -> tuple[int, ...]:
+    shape = getattr(array, "shape", None)
+    return tuple(np.shape(array) if shape is None else shape)  # type: ignore[arg-type]
+
+
+def _may_be(found: tuple[int, ...], wanted: Shape) -> bool:
+    return len(found) == len(wanted) and all(
+        isinstance(extent, str) or extent == size for size, extent in zip(found, wanted)
+    )
+
+
+def _specs(found: _NativePorts, ports: tuple[Port, ...]) -> tuple[Spec, ...]:
     return tuple(
         Spec(name, np.dtype(dtype), tuple(dims), type_text(port.dtype, port.shape))
         for (name, dtype, dims), port in zip(found, ports)
@@ -188,8 +227,13 @@ class Model:
 
     @checked
     def session(self, batch: int = 1) -> Session:
-        """A session of its own, for one thread that runs the same batch again and again."""
-        return Session(self._plan(batch), (self.inputs, self.outputs))
+        """A session of its own, for one thread: it remembers from call to call.
+
+        batch: what it is planned for at once; a model with open extents is planned when called.
+        """
+        plan = None if native.is_open(self._network) else self._plan(batch)
+        session = self._options.session(self._network, plan)
+        return Session(session, plan, (self.inputs, self.outputs))
 
     @overload
     def __call__(self, *inputs: ArrayLike, out: None = None) -> Array: ...
@@ -210,7 +254,7 @@ class Model:
         >>> model(np.zeros((1, 784), np.float32), out=out) is out
         True
         """
-        batch = self._batch(inputs)
+        batch = 1 if native.is_open(self._network) else self._batch(inputs)
         try:
             session = self._idle[batch].pop()
         except (KeyError, IndexError):
@@ -359,7 +403,7 @@ class Model:
 
     def _keep(self, batch: int, session: Session) -> None:
         idle = self._idle.setdefault(batch, [])
-        if batch in self._plans and len(idle) < _MAX_IDLE:
+        if (native.is_open(self._network) or batch in self._plans) and len(idle) < _MAX_IDLE:
             session.reset()
             idle.append(session)
 

@@ -158,7 +158,8 @@ def quantize(
     budget: limits within which each layer gets its bits, in place of bits and number systems: one
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
     {"bytes": 60_000} or "bytes=60k"; "flash" in place of bytes and "ram" beside it are those of
-    export_c(). The report is a BudgetReport then, and the file that of `halftone quantize --budget`. test_data, test_limit: as in sensitivity().
+    export_c(). The report is a BudgetReport then, and the file that of `halftone quantize
+    --budget`. test_data, test_limit: as in sensitivity().
     metric, largest_drop: a function that says how good a network is, the higher the better, and how
     much it may lose: metric(model), or metric(outputs, labels) on test_data or else the data, in
     memory. If the quantized network loses more, the layers that lose most stay float: as few as

@@ -79,6 +79,7 @@ struct InspectArguments {
 Texts inspect_network(const Network& network, const std::string& format,
                       const InspectArguments& how) {
   const nb::gil_scoped_release no_gil;
+  check_read(network);
   Inspection result = inspect(how.simplified ? prepared(network, Purpose::kFit) : network.graph,
                               format, network.file_bytes);
   if (how.work) result.work = work_of(network, how.batch);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/execute/session.h"
-
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -14,6 +12,7 @@
 
 #include "halftone/api/network_device.h"
 #include "halftone/api/run.h"
+#include "halftone/api/sized_sessions.h"
 #include "halftone/base/error.h"
 #include "python/src/array.h"
 #include "python/src/bind.h"
@@ -44,7 +43,23 @@ using Addresses = std::pair<std::vector<std::uintptr_t>, std::vector<std::uintpt
 /// A session that refuses a second thread while one runs it.
 class PythonSession {
  public:
-  explicit PythonSession(const PlanHolder& plan) : session_(plan.plan) {}
+  /// @param plan  of the network; null: it has open extents
+  PythonSession(const Network& network, const PlanHolder* plan, int threads,
+                const runtime::ExecutionOptions& execution)
+      : sessions_(network, {1, threads, execution}) {
+    if (plan != nullptr) sessions_.add(plan->plan);
+  }
+
+  /// Plans for inputs of these shapes. @return  the inputs and outputs
+  std::pair<std::vector<Port>, std::vector<Port>> resize(
+      const std::vector<std::vector<std::int64_t>>& inputs) {
+    const Use use = use_alone();
+    const nb::gil_scoped_release no_gil;
+    std::vector<ir::Shape> shapes;
+    for (const auto& extents : inputs) shapes.emplace_back(extents);
+    const runtime::Plan& plan = sessions_.at(shapes).plan();
+    return {plan_ports(plan, plan.inputs()), plan_ports(plan, plan.outputs())};
+  }
 
   void run(const nb::tuple& inputs, const nb::tuple& outputs) {
     const Use use = use_alone();
@@ -53,18 +68,19 @@ class PythonSession {
 
   void reset() {
     const Use use = use_alone();
-    session_.reset();
+    sessions_.reset();
   }
 
   /// Where the last run has read its inputs and written its outputs.
-  [[nodiscard]] Addresses addresses() const {
-    const runtime::Plan& plan = session_.plan();
+  [[nodiscard]] Addresses addresses() {
+    const runtime::Session& session = sessions_.last();
+    const runtime::Plan& plan = session.plan();
     Addresses found;
     for (std::size_t i = 0; i < plan.inputs().size(); ++i) {
-      found.first.push_back(reinterpret_cast<std::uintptr_t>(session_.input_view(i).bytes.data()));
+      found.first.push_back(reinterpret_cast<std::uintptr_t>(session.input_view(i).bytes.data()));
     }
     for (std::size_t i = 0; i < plan.outputs().size(); ++i) {
-      found.second.push_back(reinterpret_cast<std::uintptr_t>(session_.output(i).bytes.data()));
+      found.second.push_back(reinterpret_cast<std::uintptr_t>(session.output(i).bytes.data()));
     }
     return found;
   }
@@ -93,10 +109,10 @@ class PythonSession {
     for (const Array& array : inputs) sources.push_back(array.bytes());
     for (const Array& array : outputs) results.push_back(array.writable_bytes());
     const nb::gil_scoped_release no_gil;
-    session_.run(sources, results);
+    sessions_.last().run(sources, results);
   }
 
-  runtime::Session session_;
+  SizedSessions sessions_;
   std::atomic_flag is_busy_;
 };
 
@@ -124,6 +140,9 @@ PlanHolder plan_network(const Network& network, std::size_t batch, int threads,
 }  // namespace
 
 void bind_session(nb::module_& module) {
+  module.def("is_open", is_open, nb::arg("network"));
+  module.def(
+      "extent_text", [](std::int64_t extent) { return ir::to_string(extent); }, nb::arg("extent"));
   // NumPy's own from_dlpack() calls memory of other libraries read-only.
   module.def("writable_view", writable_view, nb::arg("array"));
   nb::class_<runtime::ExecutionOptions>(module, "Execution")
@@ -145,7 +164,9 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("outputs",
                    [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->outputs()); });
   nb::class_<PythonSession>(module, "Session")
-      .def(nb::init<const PlanHolder&>(), nb::arg("plan"))
+      .def(nb::init<const Network&, const PlanHolder*, int, const runtime::ExecutionOptions&>(),
+           nb::arg("network"), nb::arg("plan").none(), nb::arg("threads"), nb::arg("execution"))
+      .def("resize", &PythonSession::resize, nb::arg("shapes"))
       .def("run", &PythonSession::run, nb::arg("inputs"), nb::arg("outputs"))
       .def("reset", &PythonSession::reset)
       .def("addresses", &PythonSession::addresses);

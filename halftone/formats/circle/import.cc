@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/finite_constants.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/verify.h"
 
@@ -57,7 +59,35 @@ ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& o
   }
 }
 
+/// The shape of an input with symbols where its signature is open.
+ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor) {
+  ir::Shape shape = file.shape(tensor);
+  const std::vector<std::int32_t> signature = file.signature(tensor);
+  const auto batch = file.batch_axis(tensor);
+  for (std::size_t axis = 0; axis < shape.rank() && signature.size() == shape.rank(); ++axis) {
+    if (signature[axis] != -1) continue;
+    const std::string name = file.tensor_name(tensor) + "_" + std::to_string(axis);
+    shape[axis] = axis == batch ? ir::kBatch : ir::dim_of(ir::Extent::symbol(name));
+  }
+  return shape;
+}
+
 }  // namespace
+
+ir::Graph circle_inputs(const SharedBytes& file, const ImportOptions& options) {
+  const circle::FileModel model(file);
+  ir::Graph graph;
+  for (const std::size_t tensor : model.graph_inputs()) {
+    const std::string name = model.tensor_name(tensor);
+    if (options.constants.contains(name)) continue;
+    const auto element = circle::element_type(model.tensor(tensor).type());
+    if (!element) fail(ErrorKind::kUnsupported, "input '" + name + "': unsupported element type");
+    const ir::Shape shape = open_shape(model, tensor);
+    const ir::Shape* given = given_shape(options, name, shape.rank());
+    graph.add_input(name, ir::dense_type(*element, given == nullptr ? shape : *given));
+  }
+  return graph;
+}
 
 ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& options,
                         std::set<std::string>* used) {

@@ -34,4 +34,9 @@ ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& o
 ir::Graph import_circle(SharedBytes file, const ImportOptions& options = {},
                         std::set<std::string>* used = nullptr);
 
+/// The inputs of a file, as a graph without operators. Extents that signatures leave open beside
+/// the batch become symbols (ir/extent.h).
+/// @throws Error as import_circle()
+ir::Graph circle_inputs(const SharedBytes& file, const ImportOptions& options);
+
 }  // namespace halftone::formats

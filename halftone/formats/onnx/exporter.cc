@@ -8,6 +8,7 @@
 #include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
@@ -249,6 +250,14 @@ std::string Exporter::add_integers(const std::string& role,
   return add_parameter(role, encode_tensor(ir::Tensor::from<std::int64_t>(shape, values)));
 }
 
+const std::string& Exporter::computed_extent(const std::string& text,
+                                             const std::function<std::string()>& add) {
+  const auto known = extents_.find(text);
+  if (known != extents_.end()) return known->second;
+  std::string name = add();
+  return extents_.emplace(text, std::move(name)).first->second;
+}
+
 NodeProto& Exporter::add_node(std::string_view op_type, const std::vector<std::string>& inputs,
                               const std::string& output) {
   NodeProto& node = *model_->mutable_graph()->add_node();
@@ -281,7 +290,9 @@ onnx_pb::ValueInfoProto Exporter::value_info(const std::string& name,
   for (const ir::Dim dim : type.shape.dims()) {
     auto& extent = *shape.add_dim();
     if (ir::is_batch(dim)) {
-      extent.set_dim_param(ir::to_string(dim));
+      std::string param = ir::to_string(dim);
+      if (param.size() > 1 && param.front() == '\'') param = param.substr(1, param.size() - 2);
+      extent.set_dim_param(param);
     } else {
       extent.set_dim_value(dim);
     }
@@ -296,7 +307,8 @@ void Exporter::add_input(ir::ValueId id) {
   for (std::size_t axis = 0; axis < type(id).shape.rank(); ++axis) {
     const ir::Dim extent = type(id).shape[axis];
     // Files say 0 for an unknown extent.
-    if (extent == 0 || extent < ir::kBatch) {
+    const bool is_symbol = ir::is_expression(extent) && ir::extent_of(extent).name();
+    if (extent == 0 || (extent < ir::kBatch && !is_symbol)) {
       fail(ErrorKind::kUnsupported, "input '" + name(id) + "' of " + type(id).to_string() +
                                         ": expected the batch as an axis and no extent of 0");
     }

@@ -86,6 +86,11 @@ class Exporter {
   std::string add_scalar(const std::string& role, float value);
   std::string add_integers(const std::string& role, const std::vector<std::int64_t>& values);
 
+  /// The name of an extent that depends on symbols: `add` adds its nodes when first asked.
+  /// @param text  of the extent
+  const std::string& computed_extent(const std::string& text,
+                                     const std::function<std::string()>& add);
+
   /// Adds a node. The caller may set attributes on the returned reference, valid until the next
   /// call.
   onnx_pb::NodeProto& add_node(std::string_view op_type, const std::vector<std::string>& inputs,
@@ -145,6 +150,7 @@ class Exporter {
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, std::string> parameters_;  ///< the names, by their bytes
   std::unordered_map<std::string, std::size_t> roles_;       ///< the parameters of each
+  std::unordered_map<std::string, std::string> extents_;     ///< names, by their texts
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> initialized_;
   std::string node_name_;

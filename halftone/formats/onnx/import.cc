@@ -2,6 +2,8 @@
 #include "halftone/formats/onnx/import.h"
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string>
@@ -138,8 +140,16 @@ bool rounds_values(const ModelProto& model) {
          });
 }
 
-/// Names of open extents that denote the batch everywhere in the file: those of first extents. If
-/// no first extent is open, the only name of the open ones.
+/// Whether the name of an open extent says that it is the batch.
+bool says_batch(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name == "n" || name.find("batch") != std::string::npos;
+}
+
+/// Names of open extents that denote the batch everywhere in the file: those of first extents, or
+/// the only name of the open ones if no first extent is open. If none of these says "batch", others
+/// that do.
 std::set<std::string> batch_names(const GraphProto& graph) {
   std::set<std::string> leading;
   std::set<std::string> all;
@@ -153,10 +163,27 @@ std::set<std::string> batch_names(const GraphProto& graph) {
   }
   leading.erase("");
   all.erase("");
-  return leading.empty() && all.size() == 1 ? all : leading;
+  if (leading.empty() && all.size() == 1) return all;
+  std::set<std::string> saying;
+  std::ranges::copy_if(all, std::inserter(saying, saying.end()), says_batch);
+  return saying.empty() || std::ranges::any_of(leading, says_batch) ? leading : saying;
 }
 
-ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std::string>& batch) {
+/// The symbol of an open extent: its name in the file, or one of input and axis.
+ir::Dim open_extent(const std::string& input, std::size_t axis, const std::string& param) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  const bool is_plain =
+      !param.empty() && param != ir::kBatchSymbol && std::ranges::all_of(param, is_word);
+  const std::string name = is_plain        ? param
+                           : param.empty() ? input + "_" + std::to_string(axis)
+                                           : "'" + param + "'";
+  return ir::dim_of(ir::Extent::symbol(name));
+}
+
+ir::Shape input_shape(const std::string& name, const onnx_pb::TensorShapeProto& proto,
+                      const std::set<std::string>& batch) {
   if (proto.dim_size() > kMaxAxes) {
     fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMaxAxes) + " axes, found " +
                                       std::to_string(proto.dim_size()));
@@ -166,13 +193,10 @@ ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std
     const bool is_known = dim.has_dim_value() && dim.dim_value() > 0;
     if (is_known) {
       dims.push_back(dim.dim_value());
-    } else if (dims.empty() || batch.contains(dim.dim_param())) {
+    } else if (batch.contains(dim.dim_param()) || (dims.empty() && !dim.has_dim_param())) {
       dims.push_back(ir::kBatch);
     } else {
-      fail(ErrorKind::kUnsupported,
-           "axis " + std::to_string(dims.size()) + ": expected a known extent, found '" +
-               (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param()) +
-               "' (only the batch may be open): give the input a shape");
+      dims.push_back(open_extent(name, dims.size(), dim.dim_param()));
     }
   }
   ir::Shape shape(std::move(dims));
@@ -189,7 +213,7 @@ ir::Shape shape_of(const ValueInfoProto& input, const std::set<std::string>& bat
   }
   const auto rank = static_cast<std::size_t>(type.shape().dim_size());
   const ir::Shape* given = given_shape(options, input.name(), rank);
-  if (given == nullptr) return input_shape(type.shape(), batch);
+  if (given == nullptr) return input_shape(input.name(), type.shape(), batch);
   onnx::check_extents(*given);
   return *given;
 }
@@ -308,17 +332,23 @@ void tie_states(ir::Graph& graph, const ModelProto& model) {
   }
 }
 
-/// @param size  bytes of the model in its file
-ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& external,
-                const ImportOptions& options, std::set<std::string>* used) {
+/// What is known of a model before its values are read.
+ImportState begin(const ModelProto& model) {
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
   state.opsets = opsets_of(model);
-  GraphProto& proto = *model.mutable_graph();
   for (const auto& function : model.functions()) {
     state.functions[{function.domain(), function.name()}] = &function;
   }
   check_operators(state, model);
+  return state;
+}
+
+/// @param size  bytes of the model in its file
+ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& external,
+                const ImportOptions& options, std::set<std::string>* used) {
+  ImportState state = begin(model);
+  GraphProto& proto = *model.mutable_graph();
   onnx::name_layers(proto);
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * size;
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
@@ -365,6 +395,16 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
     ir::Graph graph = build(model, bytes.size(), read, options, used);
     if (external_bytes != nullptr) *external_bytes = files.file_bytes();
     return graph;
+  });
+}
+
+ir::Graph onnx_inputs(std::span<const std::byte> bytes, const ImportOptions& options) {
+  return with_printable_errors([&] {
+    const ModelProto model = parse_network(bytes);
+    ImportState state = begin(model);
+    state.budget_bytes = kBudgetBytes;
+    add_inputs(state, model.graph(), options, nullptr);
+    return std::move(state.graph);
   });
 }
 

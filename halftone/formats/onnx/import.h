@@ -19,10 +19,10 @@ namespace halftone::formats {
 ///
 /// - float16, bfloat16 and double become float32; four-bit integers become eight-bit ones.
 /// - The first extent of an input becomes the batch if it is unknown in the file (a name, no value,
-///   0 or -1); other extents must be known, or have the name of an unknown first extent.
+///   0 or -1), and so do others of that name. Other unknown extents become symbols (ir/extent.h).
 /// - Branches of an If with a known condition and the model's own functions become part of the
 ///   graph.
-/// - Shape arithmetic is evaluated during the import, with the batch as a symbol.
+/// - Shape arithmetic is evaluated during the import, with the batch and open extents as symbols.
 /// - Weights in external files are read from `folder` and nowhere else.
 /// - Memory for derived constants (filled, transposed or scaled) is bounded by a small multiple of
 ///   the model size.
@@ -38,6 +38,10 @@ namespace halftone::formats {
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
                       const ImportOptions& options = {}, std::set<std::string>* used = nullptr,
                       std::uintmax_t* external_bytes = nullptr);
+
+/// The inputs of a model, as a graph without operators.
+/// @throws Error as import_onnx(), also for operators that are not supported
+ir::Graph onnx_inputs(std::span<const std::byte> bytes, const ImportOptions& options);
 
 /// The graph of a model that export_onnx() would write, which loses its weights. External data are
 /// those in memory.

@@ -73,7 +73,12 @@ TEST(ImportOnnx, NameOfTheBatchMeansTheBatchOnLaterAxesToo) {
   EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{2, ir::kBatch}));
 }
 
-TEST(ImportOnnx, UnknownExtentOnAnotherAxisIsUnsupported) {
+std::string shape_of_input(const TestModel& model) {
+  const ir::Graph graph = model.import();
+  return graph.value(graph.inputs()[0]).type.shape.to_string();
+}
+
+TEST(ImportOnnx, UnknownExtentOnAnotherAxisIsASymbol) {
   TestModel model;
   model.input("x", {-1, 3}).output("y");
   model.node("Relu", {"x"}, {"y"});
@@ -84,8 +89,15 @@ TEST(ImportOnnx, UnknownExtentOnAnotherAxisIsUnsupported) {
                      ->mutable_tensor_type()
                      ->mutable_shape();
   shape.mutable_dim(1)->set_dim_param("width");
-  expect_failure(model, ErrorKind::kUnsupported,
-                 "input 'x': axis 1: expected a known extent, found 'width'");
+  EXPECT_EQ(shape_of_input(model), "[N, width]");
+  shape.mutable_dim(1)->set_dim_param("a width");
+  EXPECT_EQ(shape_of_input(model), "[N, 'a width']");
+  shape.mutable_dim(1)->set_dim_param("N");
+  EXPECT_EQ(shape_of_input(model), "[N, N]");
+  shape.mutable_dim(0)->set_dim_param("samples");
+  EXPECT_EQ(shape_of_input(model), "[N, 'N']");
+  shape.mutable_dim(1)->clear_dim_param();
+  EXPECT_EQ(shape_of_input(model), "[N, x_1]");
 }
 
 TEST(ImportOnnx, InputOfUnsupportedTypeIsRefused) {

@@ -22,79 +22,54 @@ using Known = std::vector<Integers>;
 
 // Each function below evaluates one operator, or returns nullopt if it cannot.
 
-std::optional<Extent> add(Extent a, Extent b) {
-  Extent sum;
-  if (__builtin_add_overflow(a.value, b.value, &sum.value)) return std::nullopt;
-  if (__builtin_add_overflow(a.batches, b.batches, &sum.batches)) return std::nullopt;
-  return sum;
+std::optional<Extent> add(const Extent& a, const Extent& b) { return a + b; }
+
+std::optional<Extent> subtract(const Extent& a, const Extent& b) { return a - b; }
+
+std::optional<Extent> multiply(const Extent& a, const Extent& b) { return a * b; }
+
+/// Rounds towards zero, as ONNX does: the quotient of extents, which are not negative.
+std::optional<Extent> divide(const Extent& a, const Extent& b) {
+  const auto divisor = b.number();
+  const auto dividend = a.number();
+  if (divisor && *divisor == 0) return std::nullopt;
+  if (divisor && *divisor == -1) return Extent(0) - a;
+  if (divisor && dividend) return Extent(*dividend / *divisor);
+  if (!b.is_at_least(1)) return std::nullopt;
+  const Extent quotient = a.over(b);
+  return a.is_at_least(0) || quotient * b == a ? std::optional(quotient) : std::nullopt;
 }
 
-std::optional<Extent> subtract(Extent a, Extent b) {
-  Extent difference;
-  if (__builtin_sub_overflow(a.value, b.value, &difference.value)) return std::nullopt;
-  if (__builtin_sub_overflow(a.batches, b.batches, &difference.batches)) return std::nullopt;
-  return difference;
+/// Of extents, as the quotient.
+std::optional<Extent> remainder(const Extent& a, const Extent& b) {
+  if (!a.is_at_least(0) || !b.is_at_least(1)) return std::nullopt;
+  const auto quotient = divide(a, b);
+  return quotient ? std::optional(a - *quotient * b) : std::nullopt;
 }
 
-std::optional<Extent> multiply(Extent a, Extent b) {
-  if (b.batches != 0) std::swap(a, b);
-  if (b.batches != 0) return std::nullopt;
-  Extent product;
-  if (__builtin_mul_overflow(a.value, b.value, &product.value)) return std::nullopt;
-  if (__builtin_mul_overflow(a.batches, b.value, &product.batches)) return std::nullopt;
-  return product;
+/// Whether a >= b for all symbols.
+bool is_never_below(const Extent& a, const Extent& b) { return (a - b).is_at_least(0); }
+
+/// Whether a > b for all symbols.
+bool is_always_above(const Extent& a, const Extent& b) { return (a - b).is_at_least(1); }
+
+std::optional<Extent> largest(const Extent& a, const Extent& b) { return Extent::greatest(a, b); }
+
+std::optional<Extent> smallest(const Extent& a, const Extent& b) { return Extent::least(a, b); }
+
+std::optional<Extent> equal(const Extent& a, const Extent& b) {
+  if (a == b) return Extent(1);
+  return is_always_above(a, b) || is_always_above(b, a) ? std::optional(Extent(0)) : std::nullopt;
 }
 
-std::optional<Extent> divide(Extent a, Extent b) {
-  if (b.batches != 0) {
-    // A multiple of the divisor, so that the quotient is a number.
-    const std::int64_t factor = a.batches / b.batches;
-    return multiply(b, {factor}) == a ? std::optional(Extent{factor}) : std::nullopt;
-  }
-  if (b.value == 0) return std::nullopt;
-  if (b.value == -1) return subtract({}, a);
-  if (a.batches == 0) return Extent{a.value / b.value};
-  if (a.value % b.value != 0 || a.batches % b.value != 0) return std::nullopt;
-  return Extent{a.value / b.value, a.batches / b.value};
+std::optional<Extent> less(const Extent& a, const Extent& b) {
+  if (is_always_above(b, a)) return Extent(1);
+  return is_never_below(a, b) ? std::optional(Extent(0)) : std::nullopt;
 }
 
-/// Whether a >= b for every batch.
-bool is_never_below(Extent a, Extent b) {
-  const auto difference = subtract(a, b);
-  std::int64_t first;  // the difference for a batch of 1
-  return difference && difference->batches >= 0 &&
-         !__builtin_add_overflow(difference->value, difference->batches, &first) && first >= 0;
-}
+std::optional<Extent> greater(const Extent& a, const Extent& b) { return less(b, a); }
 
-/// Whether a > b for every batch.
-bool is_always_above(Extent a, Extent b) {
-  const auto next = add(b, {1});
-  return next && is_never_below(a, *next);
-}
-
-std::optional<Extent> largest(Extent a, Extent b) {
-  if (is_never_below(a, b)) return a;
-  return is_never_below(b, a) ? std::optional(b) : std::nullopt;
-}
-
-std::optional<Extent> smallest(Extent a, Extent b) {
-  if (is_never_below(a, b)) return b;
-  return is_never_below(b, a) ? std::optional(a) : std::nullopt;
-}
-
-std::optional<Extent> equal(Extent a, Extent b) {
-  if (a == b) return Extent{1};
-  return is_always_above(a, b) || is_always_above(b, a) ? std::optional(Extent{0}) : std::nullopt;
-}
-
-std::optional<Extent> less(Extent a, Extent b) {
-  if (is_always_above(b, a)) return Extent{1};
-  return is_never_below(a, b) ? std::optional(Extent{0}) : std::nullopt;
-}
-
-std::optional<Extent> greater(Extent a, Extent b) { return less(b, a); }
-
-using BinaryRule = std::optional<Extent> (*)(Extent, Extent);
+using BinaryRule = std::optional<Extent> (*)(const Extent&, const Extent&);
 
 /// The length after broadcasting scalars and vectors of length 1; nullopt if the lengths differ.
 std::optional<std::size_t> common_length(const Known& inputs) {
@@ -141,9 +116,9 @@ std::optional<Integers> where(const Known& inputs) {
   if (!length || inputs.size() != 3) return std::nullopt;
   Integers result{all_scalars(inputs), inputs[1].element, {}};
   for (std::size_t i = 0; i < *length; ++i) {
-    const Extent condition = at(inputs[0], i);
-    if (condition.batches != 0) return std::nullopt;
-    result.values.push_back(at(inputs[condition.value != 0 ? 1 : 2], i));
+    const auto condition = at(inputs[0], i).number();
+    if (!condition) return std::nullopt;
+    result.values.push_back(at(inputs[*condition != 0 ? 1 : 2], i));
   }
   return result;
 }
@@ -204,20 +179,16 @@ std::optional<Integers> relabel(const NodeBuilder& node, const Known& inputs) {
   const auto count = static_cast<std::int64_t>(result.values.size());
   result.is_scalar = inputs[1].values.empty();
   if (result.is_scalar) return count == 1 ? std::optional(result) : std::nullopt;
-  const Extent wanted = inputs[1].values[0];
-  const bool fits = wanted.batches == 0 && (wanted.value == -1 || wanted.value == count);
+  const auto wanted = inputs[1].values[0].number();
+  const bool fits = wanted && (*wanted == -1 || *wanted == count);
   return fits ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Integers> reduce_product(const NodeBuilder& node, const Known& inputs) {
   Integers result{node.int_attribute("keepdims", 1) == 0, inputs[0].element, {}};
   if (inputs[0].is_scalar) return std::nullopt;
-  Extent product{1};
-  for (const Extent value : inputs[0].values) {
-    const auto next = multiply(product, value);
-    if (!next) return std::nullopt;
-    product = *next;
-  }
+  Extent product(1);
+  for (const Extent& value : inputs[0].values) product = product * value;
   result.values = {product};
   return result;
 }
@@ -243,13 +214,12 @@ std::optional<Integers> filled(const NodeBuilder& node, const Known& inputs) {
   const auto value = node.tensor_attribute("value");
   const auto known = value ? integers_of(*value) : std::nullopt;
   if (!known || known->values.size() != 1 || inputs[0].values.size() > 1) return std::nullopt;
-  const Extent count = inputs[0].values.empty() ? Extent{1} : inputs[0].values[0];
-  if (count.batches != 0 || count.value < 0 ||
-      count.value > static_cast<std::int64_t>(kMaxIntegers)) {
+  const auto count = inputs[0].values.empty() ? 1 : inputs[0].values[0].number();
+  if (!count || *count < 0 || *count > static_cast<std::int64_t>(kMaxIntegers)) {
     return std::nullopt;
   }
   return Integers{inputs[0].values.empty(), known->element,
-                  std::vector<Extent>(static_cast<std::size_t>(count.value), known->values[0])};
+                  std::vector<Extent>(static_cast<std::size_t>(*count), known->values[0])};
 }
 
 std::optional<Integers> cast(const NodeBuilder& node, const Known& inputs) {
@@ -273,11 +243,7 @@ std::optional<Integers> shape_of(NodeBuilder& node) {
   Integers shape = integers_of(node.input_type(0).shape);
   if (node.op_type() == "Size") {
     Integers result{true, ir::ElementType::kInt64, {{1}}};
-    for (const Extent extent : shape.values) {
-      const auto product = multiply(result.values[0], extent);
-      if (!product) return std::nullopt;
-      result.values[0] = *product;
-    }
+    for (const Extent& extent : shape.values) result.values[0] = result.values[0] * extent;
     return result;
   }
   const auto rank = static_cast<std::int64_t>(shape.values.size());
@@ -296,6 +262,7 @@ std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
   if (op == "Sub") return elementwise(inputs, subtract);
   if (op == "Mul") return elementwise(inputs, multiply);
   if (op == "Div") return elementwise(inputs, divide);
+  if (op == "Mod") return elementwise(inputs, remainder);
   if (op == "Max") return elementwise(inputs, largest);
   if (op == "Min") return elementwise(inputs, smallest);
   if (op == "Equal") return truth(elementwise(inputs, equal));
@@ -316,27 +283,22 @@ std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
 
 }  // namespace
 
-std::optional<ir::Dim> dim_of(Extent extent) {
-  if (extent.batches == 0) return extent.value;
-  if (extent.value != 0 || extent.batches < 0) return std::nullopt;
-  return -extent.batches;
-}
-
-ir::Dim checked_dim(Extent extent) {
-  const auto dim = dim_of(extent);
-  if (!dim) {
-    fail(ErrorKind::kUnsupported,
-         "an extent of " + std::to_string(extent.value) + " + " + std::to_string(extent.batches) +
-             " N, which is neither a number nor a multiple of the batch N");
+ir::Dim checked_dim(const Extent& extent) {
+  // Samples share nothing, so what depends on their number is a multiple of it.
+  const Extent each = extent.with({{ir::kBatchSymbol, 1}});
+  if (extent.depends_on_batch() && extent != Extent::symbol(ir::kBatchSymbol) * each) {
+    fail(ErrorKind::kUnsupported, "an extent of " + extent.text() +
+                                      ", which is neither a number nor a multiple of the batch N");
   }
-  return *dim;
+  return ir::dim_of(extent);
 }
 
 std::optional<std::vector<std::int64_t>> Integers::numbers() const {
   std::vector<std::int64_t> result;
-  for (const Extent extent : values) {
-    if (extent.batches != 0) return std::nullopt;
-    result.push_back(extent.value);
+  for (const Extent& extent : values) {
+    const auto number = extent.number();
+    if (!number) return std::nullopt;
+    result.push_back(*number);
   }
   return result;
 }
@@ -357,7 +319,7 @@ std::optional<Integers> integers_of(const ir::Tensor& tensor) {
 Integers integers_of(const ir::Shape& shape) {
   Integers result;
   for (const ir::Dim dim : shape.dims()) {
-    result.values.push_back(ir::is_batch(dim) ? Extent{0, -dim} : Extent{dim});
+    result.values.push_back(ir::extent_of(dim));
   }
   return result;
 }

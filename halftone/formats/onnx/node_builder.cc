@@ -205,7 +205,9 @@ ir::ValueId ImportState::value(const std::string& name) {
   if (const auto* integers = std::get_if<Integers>(&found->second)) {
     if (!integers->numbers()) {
       fail(ErrorKind::kUnsupported,
-           "reads '" + name + "', which depends on the batch: only shape arithmetic can use it");
+           "reads '" + name +
+               "', which depends on the batch or an open extent: only shape "
+               "arithmetic can use it");
     }
     found->second = graph.add_constant(name, to_tensor(*integers));
   }
@@ -218,7 +220,7 @@ void check_extents(const ir::Shape& shape) {
       fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected extents up to 2^40");
     }
   }
-  static_cast<void>(shape.with_batch(1).element_count());
+  ir::check_bounds(shape);
 }
 
 std::string name_of(const onnx_pb::NodeProto& proto) {

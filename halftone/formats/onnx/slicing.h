@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/layout.h"
 
 namespace halftone::formats::onnx {
@@ -19,8 +20,18 @@ struct SliceRequest {
   std::int64_t step = 1;
 };
 
+/// The same with ends that may be expressions.
+struct OpenSlice {
+  std::size_t axis = 0;
+  ir::Extent start{};
+  ir::Extent end{};
+  std::int64_t step = 1;
+};
+
 /// The requests of a Slice node, from its attributes (operator sets below 10) or inputs.
 /// @throws Error kUnsupported if they are not known; kFormat or kShape if they are inconsistent
+std::vector<OpenSlice> open_slices(NodeBuilder& node, std::size_t rank);
+/// The same for ends that are numbers.
 std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank);
 
 /// Applies a request to an extent: negative positions count from the end; all are clamped.

@@ -2,6 +2,7 @@
 #include "halftone/formats/onnx/subgraph.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -51,6 +52,140 @@ void check_outputs(const ImportState& state, const NodeProto& proto) {
   }
 }
 
+/// Operators whose readers compute with open extents; others need numbers.
+constexpr std::string_view kOpenOperators[] = {"Abs",
+                                               "Add",
+                                               "And",
+                                               "ArgMax",
+                                               "ArgMin",
+                                               "Attention",
+                                               "AveragePool",
+                                               "BatchNormalization",
+                                               "Cast",
+                                               "CastLike",
+                                               "Ceil",
+                                               "Celu",
+                                               "Clip",
+                                               "Concat",
+                                               "Constant",
+                                               "ConstantOfShape",
+                                               "Conv",
+                                               "ConvTranspose",
+                                               "Cos",
+                                               "CumSum",
+                                               "DepthToSpace",
+                                               "DequantizeLinear",
+                                               "Div",
+                                               "Dropout",
+                                               "Elu",
+                                               "Equal",
+                                               "Erf",
+                                               "Exp",
+                                               "Expand",
+                                               "Flatten",
+                                               "Floor",
+                                               "GRU",
+                                               "Gather",
+                                               "GatherElements",
+                                               "GatherND",
+                                               "Gelu",
+                                               "Gemm",
+                                               "GlobalAveragePool",
+                                               "GlobalLpPool",
+                                               "GlobalMaxPool",
+                                               "Greater",
+                                               "GreaterOrEqual",
+                                               "GroupNormalization",
+                                               "HardSigmoid",
+                                               "HardSwish",
+                                               "Identity",
+                                               "InstanceNormalization",
+                                               "IsInf",
+                                               "IsNaN",
+                                               "LSTM",
+                                               "LayerNormalization",
+                                               "LeakyRelu",
+                                               "Less",
+                                               "LessOrEqual",
+                                               "Log",
+                                               "LogSoftmax",
+                                               "LpNormalization",
+                                               "MatMul",
+                                               "Max",
+                                               "MaxPool",
+                                               "Mean",
+                                               "Min",
+                                               "Mish",
+                                               "Mod",
+                                               "Mul",
+                                               "Neg",
+                                               "Not",
+                                               "OneHot",
+                                               "Or",
+                                               "PRelu",
+                                               "Pad",
+                                               "Pow",
+                                               "QuantizeLinear",
+                                               "RMSNormalization",
+                                               "RNN",
+                                               "Range",
+                                               "Reciprocal",
+                                               "ReduceL1",
+                                               "ReduceL2",
+                                               "ReduceMax",
+                                               "ReduceMean",
+                                               "ReduceMin",
+                                               "ReduceProd",
+                                               "ReduceSum",
+                                               "ReduceSumSquare",
+                                               "Relu",
+                                               "Reshape",
+                                               "Resize",
+                                               "Round",
+                                               "ScatterND",
+                                               "Selu",
+                                               "Shrink",
+                                               "Sigmoid",
+                                               "Sign",
+                                               "SimplifiedLayerNormalization",
+                                               "Sin",
+                                               "Slice",
+                                               "Softmax",
+                                               "Softplus",
+                                               "Softsign",
+                                               "SpaceToDepth",
+                                               "Split",
+                                               "Sqrt",
+                                               "Squeeze",
+                                               "Sub",
+                                               "Sum",
+                                               "SwiGLU",
+                                               "Swish",
+                                               "Tanh",
+                                               "ThresholdedRelu",
+                                               "Tile",
+                                               "TopK",
+                                               "Transpose",
+                                               "Trilu",
+                                               "Unsqueeze",
+                                               "Upsample",
+                                               "Where",
+                                               "Xor"};
+
+void check_open_operator(const ImportState& state, const NodeProto& proto) {
+  const bool is_known =
+      proto.domain() == kHalftoneDomain || std::ranges::count(kOpenOperators, proto.op_type()) > 0;
+  if (is_known) return;
+  for (const std::string& input : proto.input()) {
+    const auto found = state.bindings.find(input);
+    const auto* id =
+        found == state.bindings.end() ? nullptr : std::get_if<ir::ValueId>(&found->second);
+    if (id == nullptr || !ir::has_expressions(state.graph.value(*id).type.shape)) continue;
+    NodeBuilder::unsupported("open extents, found " +
+                             state.graph.value(*id).type.shape.to_string());
+  }
+}
+
 void build_node(ImportState& state, const NodeProto& proto) {
   if (const FunctionProto* function = find_function(state, proto)) {
     inline_function(state, *function, proto);
@@ -58,6 +193,7 @@ void build_node(ImportState& state, const NodeProto& proto) {
   }
   NodeBuilder node(state, proto);
   if (evaluate_integers(node)) return;
+  check_open_operator(state, proto);
   const Builder build = find_builder(proto.domain(), proto.op_type());
   if (build == nullptr) NodeBuilder::unsupported("an unknown operator");
   build(node);

@@ -10,6 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/ir/extent.h"
 #include "halftone/numerics/systems.h"
 
 namespace halftone::formats::onnx {
@@ -391,6 +392,11 @@ TensorProto encode_compact(const ir::Tensor& tensor) {
 
 ir::Dim product_of(std::span<const ir::Dim> dims) {
   const ir::Shape shape(std::vector<ir::Dim>(dims.begin(), dims.end()));
+  if (ir::has_expressions(shape)) {
+    ir::Extent product(1);
+    for (const ir::Dim dim : dims) product = product * ir::extent_of(dim);
+    return ir::dim_of(product);
+  }
   const auto batches = std::ranges::count_if(dims, ir::is_batch);
   if (batches > 1) {
     fail(ErrorKind::kUnsupported, "merges two batch axes: " + shape.to_string());

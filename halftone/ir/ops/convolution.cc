@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/encoding.h"
 
 namespace halftone::ir {
@@ -46,6 +47,13 @@ std::vector<Dim> transposed_extents(const ConvTranspose& op, std::span<const Dim
     require(op.output_padding[i] >= 0 && op.output_padding[i] < (Dim{1} << 31),
             "output padding: expected values from 0 to 2^31 - 1, found " +
                 std::to_string(op.output_padding[i]));
+    if (is_expression(extents[i])) {
+      const Extent all = (extent_of(extents[i]) - 1) * op.window.strides[i] +
+                         covered(kernel[i], op.window.dilations[i]);
+      result.push_back(
+          dim_of(all + op.output_padding[i] - op.window.pads_before[i] - op.window.pads_after[i]));
+      continue;
+    }
     const Dim all = extents[i] == 0 ? 0
                                     : (extents[i] - 1) * op.window.strides[i] +
                                           covered(kernel[i], op.window.dilations[i]);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/strides.h"
 
 namespace halftone::ir {
@@ -53,9 +54,9 @@ ValueType infer_types(const Pad& op, InputTypes inputs) {
     require_axis(y, i);
     require(op.before[i] <= kMaxExtent && op.after[i] <= kMaxExtent,
             "pads of axis " + std::to_string(i) + ": expected at most 2^40 elements");
-    require(op.mode == PadMode::kConstant || y[i] > 0,
+    require(op.mode == PadMode::kConstant || y[i] > 0 || is_expression(y[i]),
             "axis " + std::to_string(i) + " of " + y.to_string() + " has nothing to repeat");
-    y[i] += static_cast<Dim>(op.before[i] + op.after[i]);
+    y[i] = dim_of(extent_of(y[i]) + static_cast<Dim>(op.before[i] + op.after[i]));
   }
   if (inputs.size() > 1 && inputs[1] != nullptr) {
     require(inputs[1]->encoding == inputs[0]->encoding && inputs[1]->shape.rank() == 0,
@@ -78,6 +79,10 @@ ValueType infer_types(const Tile& op, InputTypes inputs) {
   for (std::size_t i = 0; i < y.rank(); ++i) {
     if (op.repeats[i] == 1) continue;
     require_axis(y, i);
+    if (is_expression(y[i])) {
+      y[i] = dim_of(extent_of(y[i]) * static_cast<Dim>(op.repeats[i]));
+      continue;
+    }
     const auto extent = static_cast<std::size_t>(y[i]);
     require(extent == 0 || op.repeats[i] <= kMaxExtent / extent,
             "repeats of axis " + std::to_string(i) + ": expected at most 2^40 elements");

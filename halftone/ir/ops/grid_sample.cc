@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/resample.h"
 
 namespace halftone::ir {
@@ -111,7 +112,8 @@ ValueType infer_types(const GridSample& /*op*/, InputTypes inputs) {
           "grid " + grid.to_string() + " does not fit an image " + x.to_string());
   for (const std::size_t axis : {std::size_t{1}, std::size_t{2}}) {
     require_axis(x, axis);
-    require(x[axis] > 0, "image " + x.to_string() + " has nothing to sample");
+    require(x[axis] > 0 || is_expression(x[axis]),
+            "image " + x.to_string() + " has nothing to sample");
   }
   return dense_type(ElementType::kFloat32, {x[0], grid[1], grid[2], x[3]});
 }

@@ -10,6 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/strides.h"
 
 namespace halftone::ir {
@@ -145,7 +146,7 @@ ValueType infer_types(const TopK& op, InputTypes inputs) {
   require_dense(inputs, 0);
   Shape y = inputs[0]->shape;
   require_axis(y, op.axis);
-  require(op.k <= static_cast<std::size_t>(y[op.axis]),
+  require(is_expression(y[op.axis]) || op.k <= static_cast<std::size_t>(y[op.axis]),
           "expected at most the " + std::to_string(y[op.axis]) + " elements along axis " +
               std::to_string(op.axis) + ", found k = " + std::to_string(op.k));
   y[op.axis] = static_cast<Dim>(op.k);

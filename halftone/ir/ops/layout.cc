@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+
+#include "halftone/ir/extent.h"
 
 namespace halftone::ir {
 namespace {
@@ -10,6 +13,17 @@ namespace {
 void copy_bytes(std::span<const std::byte> src, std::span<std::byte> dst, std::size_t from,
                 std::size_t to, std::size_t count) {
   if (count != 0) std::memcpy(dst.data() + to, src.data() + from, count);
+}
+
+/// The shape that two agree on outside of an axis; nullopt if they differ.
+std::optional<Shape> common_shape(Shape a, const Shape& b, std::size_t axis) {
+  if (a.rank() != b.rank()) return std::nullopt;
+  for (std::size_t i = 0; i < a.rank(); ++i) {
+    if (i == axis) continue;
+    if (!may_be_equal(a[i], b[i])) return std::nullopt;
+    a[i] = better_known(a[i], b[i]);
+  }
+  return a;
 }
 
 }  // namespace
@@ -45,16 +59,16 @@ ValueType infer_types(const Concat& op, InputTypes inputs) {
   require(op.axis < y.rank(), "axis " + std::to_string(op.axis) + " does not fit " + y.to_string());
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     require_dense(inputs, i);
-    Shape other = inputs[i]->shape;
-    const std::string found = other.to_string();
+    const Shape& other = inputs[i]->shape;
     const bool fits = inputs[i]->encoding == inputs[0]->encoding && other.rank() == y.rank() &&
-                      !is_batch(y[op.axis]) && !is_batch(other[op.axis]);
+                      !depends_on_batch(y[op.axis]) && !depends_on_batch(other[op.axis]);
     if (fits) {
-      const Dim extent = other[op.axis];
-      other[op.axis] = y[op.axis];
-      require(other == y, "inputs " + y.to_string() + " and " + found +
-                              " differ outside the concatenated axis");
-      y[op.axis] += extent;
+      const auto joined = common_shape(y, other, op.axis);
+      require(joined.has_value(), "inputs " + y.to_string() + " and " + other.to_string() +
+                                      " differ outside the concatenated axis");
+      const Extent sum = extent_of(y[op.axis]) + extent_of(other[op.axis]);
+      y = *joined;
+      y[op.axis] = dim_of(sum);
     }
     require(fits, "inputs " + inputs[0]->to_string() + " and " + inputs[i]->to_string() +
                       " cannot be joined along axis " + std::to_string(op.axis));
@@ -65,8 +79,13 @@ ValueType infer_types(const Concat& op, InputTypes inputs) {
 ValueType infer_types(const Slice& op, InputTypes inputs) {
   require_dense(inputs, 0);
   Shape y = inputs[0]->shape;
-  require(op.axis < y.rank() && !is_batch(y[op.axis]),
+  require(op.axis < y.rank() && !depends_on_batch(y[op.axis]),
           "axis " + std::to_string(op.axis) + " of " + y.to_string() + " cannot be sliced");
+  if (is_expression(y[op.axis]) || is_expression(static_cast<Dim>(op.begin)) ||
+      is_expression(static_cast<Dim>(op.count))) {
+    y[op.axis] = static_cast<Dim>(op.count);
+    return {y, inputs[0]->encoding};
+  }
   const auto extent = y[op.axis];
   const auto begin = static_cast<Dim>(op.begin);
   const auto count = static_cast<Dim>(op.count);
@@ -145,8 +164,8 @@ std::string attributes(const Transpose& op) { return joined(op.permutation); }
 std::string attributes(const Concat& op) { return "axis=" + std::to_string(op.axis); }
 
 std::string attributes(const Slice& op) {
-  return "axis=" + std::to_string(op.axis) + " begin=" + std::to_string(op.begin) +
-         " step=" + std::to_string(op.step) + " count=" + std::to_string(op.count);
+  return "axis=" + std::to_string(op.axis) + " begin=" + to_string(static_cast<Dim>(op.begin)) +
+         " step=" + std::to_string(op.step) + " count=" + to_string(static_cast<Dim>(op.count));
 }
 
 }  // namespace halftone::ir

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/indexing.h"
 
 namespace halftone::ir {
@@ -38,7 +39,7 @@ MatMulShapes matmul_shapes(const MatMul& op, const Shape& lhs, const Shape& rhs)
   shapes.rows = shapes.a[a - (op.transpose_a ? 1 : 2)];
   shapes.inner = shapes.a[a - (op.transpose_a ? 2 : 1)];
   shapes.cols = shapes.b[b - (op.transpose_b ? 2 : 1)];
-  require(shapes.inner == shapes.b[b - (op.transpose_b ? 1 : 2)],
+  require(may_be_equal(shapes.inner, shapes.b[b - (op.transpose_b ? 1 : 2)]),
           "inner extents of " + lhs.to_string() + " and " + rhs.to_string() + " differ");
   shapes.batch = broadcast(leading(shapes.a), leading(shapes.b));
   std::vector<Dim> dims(shapes.batch.dims().begin(), shapes.batch.dims().end());
@@ -158,7 +159,7 @@ ValueType infer_types(const FullyConnected& op, InputTypes inputs) {
                                   encoding.codes->granularity == numerics::Granularity::kTensor),
           "input 0: expected one scale for the tensor, found " + inputs[0]->to_string());
   require(w.rank() == 2, "weights: expected [outputs, inputs], found " + w.to_string());
-  require(x.rank() >= 1 && x.back() == w[1],
+  require(x.rank() >= 1 && may_be_equal(x.back(), w[1]),
           "input " + x.to_string() + " does not fit weights " + w.to_string());
   check_bias(inputs, 2, w[0]);
   Shape y = x;

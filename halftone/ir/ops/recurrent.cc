@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/recurrent_gates.h"
 
 namespace halftone::ir {
@@ -240,7 +241,7 @@ ValueType infer_types(const Recurrent& op, InputTypes inputs) {
           "recurrence weights: expected float32 or codes, found " +
               inputs[kRecurrenceWeights]->to_string());
   require(gates.rank() == 3, "gates: expected three axes, found " + gates.to_string());
-  require(!is_batch(gates[1 - batch_axis(op)]) && !is_batch(gates[2]),
+  require(!depends_on_batch(gates[1 - batch_axis(op)]) && !is_batch(gates[2]),
           "gates: expected a known number of steps, found " + gates.to_string());
   const auto count = static_cast<Dim>(num_gates(op.kind));
   require(gates[2] % count == 0, "gates: expected " + std::to_string(count) +

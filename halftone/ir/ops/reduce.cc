@@ -8,6 +8,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/strides.h"
 
 namespace halftone::ir {
@@ -210,8 +211,9 @@ ValueType infer_types(const ArgReduce& op, InputTypes inputs) {
   require_dense(inputs, 0);
   const Shape& x = inputs[0]->shape;
   require_axis(x, op.axis);
-  require(x[op.axis] > 0, "axis " + std::to_string(op.axis) + " of " + x.to_string() +
-                              ": expected at least one element");
+  require(x[op.axis] > 0 || is_expression(x[op.axis]), "axis " + std::to_string(op.axis) + " of " +
+                                                           x.to_string() +
+                                                           ": expected at least one element");
   return dense_type(ElementType::kInt64, without_axes(x, {&op.axis, 1}, op.keep_dims));
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "halftone/base/printable.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/resample.h"
 
 namespace halftone::ir {
@@ -189,13 +190,19 @@ ValueType infer_types(const Resize& op, InputTypes inputs) {
   }
   Shape y = inputs[0]->shape;
   require_axis(y, op.axis);
-  require(std::isfinite(op.scale) && op.scale > 0,
+  const bool is_open = is_expression(y[op.axis]) || is_expression(static_cast<Dim>(op.count));
+  // A scale of 0 is the quotient of the extents once these are known.
+  require(std::isfinite(op.scale) && (op.scale > 0 || (op.scale == 0 && is_open)),
           "scale: expected a positive number, found " + number_text(op.scale));
-  require(!op.antialias || static_cast<double>(op.scale) * kMaxShrinking >= 1,
+  require(is_open || !op.antialias || static_cast<double>(op.scale) * kMaxShrinking >= 1,
           "scale: expected at least 2^-20, found " + std::to_string(op.scale));
   require(std::isfinite(op.begin) && std::isfinite(op.end),
           "crop region: expected finite ends, found " + number_text(op.begin) + " to " +
               number_text(op.end));
+  if (is_open) {
+    y[op.axis] = static_cast<Dim>(op.count);
+    return {y, inputs[0]->encoding};
+  }
   require(op.count <= std::size_t{1} << 40, "expected at most 2^40 elements along an axis");
   require(op.count == 0 || y[op.axis] > 0,
           "axis " + std::to_string(op.axis) + " of " + y.to_string() + " has nothing to resample");
@@ -235,7 +242,7 @@ Tensor evaluate(const Resize& op, InputTensors inputs) {
 
 std::string attributes(const Resize& op) {
   return std::string(to_string(op.mode)) + " axis=" + std::to_string(op.axis) +
-         " count=" + std::to_string(op.count) + " scale=" + std::to_string(op.scale);
+         " count=" + to_string(static_cast<Dim>(op.count)) + " scale=" + std::to_string(op.scale);
 }
 
 std::string_view to_string(Interpolation mode) {

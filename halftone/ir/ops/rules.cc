@@ -2,6 +2,7 @@
 #include "halftone/ir/ops/rules.h"
 
 #include "halftone/base/error.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::ir {
 
@@ -33,8 +34,9 @@ void require_indices(InputTypes inputs, std::size_t index) {
 void require_axis(const Shape& shape, std::size_t axis) {
   require(axis < shape.rank(),
           "axis " + std::to_string(axis) + " does not fit " + shape.to_string());
-  require(!is_batch(shape[axis]), "axis " + std::to_string(axis) + " of " + shape.to_string() +
-                                      ": expected a known extent, found the batch");
+  require(!depends_on_batch(shape[axis]), "axis " + std::to_string(axis) + " of " +
+                                              shape.to_string() +
+                                              ": expected a known extent, found the batch");
 }
 
 void require_axes(const Shape& shape, std::span<const std::size_t> axes) {

@@ -7,6 +7,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/half.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::ir {
 namespace {
@@ -164,7 +165,7 @@ ValueType infer_types(const Attention& op, InputTypes inputs) {
   }
   require_rank(inputs, 0, 3);
   require_same_tokens(inputs, 0, 1);
-  require(!is_batch(inputs[0]->shape[1]), "axis 1 (tokens) must not be the batch");
+  require(!depends_on_batch(inputs[0]->shape[1]), "axis 1 (tokens) must not be the batch");
   Shape y = inputs[0]->shape;
   y[2] = inputs[2]->shape[2] / static_cast<Dim>(op.kv_heads) * static_cast<Dim>(op.heads);
   return dense_type(ElementType::kFloat32, y);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/rules.h"
 
 namespace halftone::ir {
@@ -29,6 +30,19 @@ void append(std::string& text, const char* name, std::span<const Dim> list, Dim 
   }
 }
 
+/// The outputs along an axis of open extent, which a window is taken to fit.
+Dim open_window_count(const Window& window, std::size_t i, const Extent& extent, Dim kernel,
+                      bool round_up) {
+  const Extent padded = extent + window.pads_before[i] + window.pads_after[i];
+  const Extent rest = padded - covered(kernel, window.dilations[i]);
+  const Extent whole = rest.over(window.strides[i]) + 1;
+  if (!round_up || window.strides[i] == 1) return dim_of(whole);
+  // One more where elements remain and the window begins on one: not beyond the extent.
+  const Extent begins = (extent + window.pads_before[i] - 1).over(window.strides[i]) + 1;
+  const Extent up = (rest + window.strides[i] - 1).over(window.strides[i]) + 1;
+  return dim_of(Extent::greatest(whole, Extent::least(up, begins)));
+}
+
 }  // namespace
 
 Window plain_window(std::size_t rank) {
@@ -47,7 +61,7 @@ void check_window(const Window& window, std::size_t rank) {
 std::span<const Dim> spatial_extents(const Shape& image) {
   require(image.rank() >= 3, "expected [N, spatial..., C], found " + image.to_string());
   const auto inner = image.dims().subspan(1);
-  require(std::ranges::none_of(inner, is_batch),
+  require(std::ranges::none_of(inner, depends_on_batch),
           "expected the batch as the first axis only, found " + image.to_string());
   return inner.first(inner.size() - 1);
 }
@@ -66,6 +80,10 @@ std::vector<Dim> window_counts(const Window& window, std::span<const Dim> extent
   for (std::size_t i = 0; i < extents.size(); ++i) {
     require(kernel[i] >= 1 && kernel[i] < kMax,
             "expected a kernel of at least one tap, found " + std::to_string(kernel[i]));
+    if (is_expression(extents[i])) {
+      counts.push_back(open_window_count(window, i, extent_of(extents[i]), kernel[i], round_up));
+      continue;
+    }
     const Dim padded = extents[i] + window.pads_before[i] + window.pads_after[i];
     const Dim rest = padded - covered(kernel[i], window.dilations[i]);
     require(rest >= 0, "a window of " + std::to_string(padded - rest) +

@@ -51,12 +51,7 @@ ir::Shape stated_shape(NodeBuilder& node) {
   const auto extents = node.integers(0);
   if (!extents) NodeBuilder::unsupported("input 0: expected integers known during the import");
   std::vector<ir::Dim> dims;
-  for (const Extent extent : extents->values) {
-    dims.push_back(checked_dim(extent));
-    if (extent.batches == 0 && extent.value < 0) {
-      fail(ErrorKind::kShape, "expected extents >= 0, found " + std::to_string(extent.value));
-    }
-  }
+  for (const Extent& extent : extents->values) dims.push_back(checked_dim(extent));
   return ir::Shape(std::move(dims));
 }
 
@@ -84,8 +79,34 @@ void build_shape_arithmetic(NodeBuilder& /*node*/) {
   NodeBuilder::unsupported("expected inputs known during the import");
 }
 
+/// A Range whose count is an open extent: start and step are numbers, the limit is an expression.
+/// @return false, with nothing added, for any other
+bool build_open_range(NodeBuilder& node) {
+  Extent ends[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto known = node.integers(i);
+    if (!known || known->values.size() != 1) return false;
+    ends[i] = known->values[0];
+  }
+  const auto step = ends[2].number();
+  if (ends[0].is_number() && ends[1].is_number()) return false;
+  if (!step || *step < 1) NodeBuilder::unsupported("expected a step of at least 1");
+  const ir::Dim count = checked_dim((ends[1] - ends[0] + *step - 1).over(*step));
+  const auto start = ends[0].number();
+  if (!start) NodeBuilder::unsupported("expected a number to start with");
+  const auto element = node.integers(0)->element;
+  const ir::ValueId steps =
+      node.emit(ir::BroadcastTo{{count}}, {node.add_scalar(static_cast<double>(*step), element)});
+  const ir::ValueId sums = node.emit(ir::CumSum{0, true, false}, {steps});
+  const ir::ValueId first = node.add_scalar(static_cast<double>(*start), element);
+  node.set_output(
+      0, *start == 0 ? sums : node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {sums, first}));
+  return true;
+}
+
 /// Range: start, start + step, ... below the limit. The count determines the shape.
 void build_range(NodeBuilder& node) {
+  if (build_open_range(node)) return;
   const ir::ElementType element = node.input_type(0).encoding.element;
   double ends[3];
   for (std::size_t i = 0; i < 3; ++i) ends[i] = static_cast<double>(node.scalar_input(i));

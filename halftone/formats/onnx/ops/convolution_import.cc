@@ -36,9 +36,14 @@ std::vector<Dim> list(NodeBuilder& node, const std::string& name, std::size_t ra
 void pad_to_same(ir::Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
                  bool odd_before) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    const Dim count = (extents[i] + window.strides[i] - 1) / window.strides[i];
+    const bool is_open = ir::is_expression(extents[i]);
+    if (is_open && window.strides[i] != 1) {
+      NodeBuilder::unsupported("auto_pad with strides depends on the open extent");
+    }
+    const Dim extent = is_open ? 1 : extents[i];  // with a stride of 1 any has the same padding
+    const Dim count = (extent + window.strides[i] - 1) / window.strides[i];
     const Dim reach = (count - 1) * window.strides[i] + ir::covered(kernel[i], window.dilations[i]);
-    const Dim padding = std::max<Dim>(reach - extents[i], 0);
+    const Dim padding = std::max<Dim>(reach - extent, 0);
     window.pads_before[i] = odd_before ? (padding + 1) / 2 : padding / 2;
     window.pads_after[i] = padding - window.pads_before[i];
   }
@@ -183,6 +188,14 @@ void set_transposed_pads(NodeBuilder& node, ir::ConvTranspose& op, std::span<con
 }
 
 void build_global_pool(NodeBuilder& node, ir::PoolKind kind) {
+  const ir::Shape shape = node.input_type(0).shape;
+  if (ir::has_expressions(shape) && shape.rank() > 2) {
+    std::vector<std::size_t> axes = all_axes(shape.rank());
+    axes.erase(axes.begin(), axes.begin() + 2);
+    const bool is_max = kind == ir::PoolKind::kMax;
+    const ir::ReduceKind reduction = is_max ? ir::ReduceKind::kMax : ir::ReduceKind::kMean;
+    return node.set_output(0, emit_reduce(node, reduction, axes, true, node.input(0)));
+  }
   const ValueId x = to_channels_last(node, node.input(0), "channels_last");
   const auto extents = ir::spatial_extents(node.type(x).shape);
   ir::Pool op{kind, {extents.begin(), extents.end()}, ir::plain_window(extents.size())};

@@ -148,12 +148,7 @@ void build_expand(NodeBuilder& node) {
   const auto request = node.integers(1);
   if (!request) NodeBuilder::unsupported("input 1: expected integers known during the import");
   std::vector<ir::Dim> dims;
-  for (const Extent extent : request->values) {
-    if (extent.batches == 0 && extent.value < 0) {
-      fail(ErrorKind::kShape, "expected extents >= 0, found " + std::to_string(extent.value));
-    }
-    dims.push_back(checked_dim(extent));
-  }
+  for (const Extent& extent : request->values) dims.push_back(checked_dim(extent));
   ir::Shape target(std::move(dims));
   const bool same = ir::broadcast(node.type(x).shape, target) == node.type(x).shape;
   node.set_output(0, same ? x : node.emit(ir::BroadcastTo{std::move(target)}, {x}));

@@ -19,12 +19,12 @@ using ir::ValueId;
 /// A requested shape, in which -1 takes the remaining elements.
 std::vector<ir::Dim> requested(const Integers& request) {
   std::vector<ir::Dim> dims;
-  for (const Extent extent : request.values) {
-    const ir::Dim dim = checked_dim(extent);
-    if (extent.batches == 0 && dim < -1) {
-      fail(ErrorKind::kShape, "expected extents >= -1, found " + std::to_string(dim));
+  for (const Extent& extent : request.values) {
+    const auto number = extent.number();
+    if (number && *number < -1) {
+      fail(ErrorKind::kShape, "expected extents >= -1, found " + std::to_string(*number));
     }
-    dims.push_back(extent == Extent{-1} ? ir::kRemaining : dim);
+    dims.push_back(number == -1 ? ir::kRemaining : checked_dim(extent));
   }
   return dims;
 }
@@ -79,7 +79,7 @@ void build_squeeze(NodeBuilder& node) {
   const auto marks = marked(axes.value_or(std::vector<std::int64_t>{}), shape.rank());
   std::vector<ir::Dim> dims;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (marks[i] && shape[i] != 1) {
+    if (marks[i] && !ir::may_be_equal(shape[i], 1)) {
       fail(ErrorKind::kShape, "axis " + std::to_string(i) + " of " + shape.to_string() +
                                   ": expected an extent of 1 to squeeze");
     }

@@ -5,6 +5,7 @@
 
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/tensors.h"
 
 namespace halftone::formats::onnx {
@@ -98,43 +99,6 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pad& op) {
   set_attribute(proto, "mode", to_string(op.mode));
 }
 
-/// The name of the number of samples, int64 [1], which an input of the graph has.
-std::string add_batch(Exporter& exporter, const std::string& prefix) {
-  const ir::Graph& graph = exporter.graph();
-  for (const ir::ValueId id : graph.inputs()) {
-    const auto dims = exporter.type(id).shape.dims();
-    const auto axis = std::ranges::find(dims, ir::kBatch) - dims.begin();
-    if (axis == std::ssize(dims)) continue;
-    exporter.require_opset(15);
-    std::string batch = exporter.fresh(prefix + "/batch");
-    NodeProto& proto = exporter.add_node("Shape", {exporter.read(id)}, batch);
-    set_attribute(proto, "start", std::int64_t{axis});
-    set_attribute(proto, "end", std::int64_t{axis + 1});
-    return batch;
-  }
-  unsupported("repeats a value for every sample of a batch that no input has");
-}
-
-/// The name of a shape, int64 [rank], that depends on the batch.
-std::string add_batch_shape(Exporter& exporter, const std::string& prefix, const ir::Shape& shape) {
-  const std::string batch = add_batch(exporter, prefix);
-  std::vector<std::string> extents;
-  for (const ir::Dim dim : shape.dims()) {
-    if (dim == ir::kBatch) {
-      extents.push_back(batch);
-    } else if (ir::is_batch(dim)) {
-      const std::string factor = exporter.add_integers("multiple", {-dim});
-      extents.push_back(exporter.fresh(prefix + "/extent"));
-      exporter.add_node("Mul", {batch, factor}, extents.back());
-    } else {
-      extents.push_back(exporter.add_integers("extent", {dim}));
-    }
-  }
-  std::string result = exporter.fresh(prefix + "/shape");
-  set_attribute(exporter.add_node("Concat", extents, result), "axis", std::int64_t{0});
-  return result;
-}
-
 /// The shape has 1 where the input has the batch.
 void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo& op) {
   std::vector<std::int64_t> extents;
@@ -144,7 +108,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo
   const std::string& prefix = exporter.name(node.output);
   const std::string shape = ir::broadcast(x, ir::Shape(extents)) == y
                                 ? exporter.add_integers("shape", extents)
-                                : add_batch_shape(exporter, prefix, y);
+                                : add_shape(exporter, prefix, y);
   add_like(exporter, node, "Expand", {shape});
 }
 

@@ -7,6 +7,7 @@
 #include "halftone/formats/onnx/activations.h"
 #include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/ops/axes.h"
 #include "halftone/ir/ops/traits.h"
@@ -95,10 +96,15 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op
     request.push_back(!ir::is_batch(op.shape[i]) ? op.shape[i] : copies ? 0 : -1);
     has_zero = has_zero || op.shape[i] == 0;
   }
-  if (std::ranges::count(request, -1) > 1 || (has_zero && !op.shape.is_static())) {
+  // Divided by extents, the batch would not read back as the same multiple.
+  const bool is_open = ir::has_expressions(op.shape);
+  const auto inferred = std::ranges::count(request, -1);
+  if ((inferred > 1 && !is_open) || (has_zero && !op.shape.is_static())) {
     unsupported("a reshape of " + input.to_string() + " to " + op.shape.to_string());
   }
-  const std::string shape = exporter.add_integers("shape", request);
+  const std::string shape = is_open && inferred > 0
+                                ? add_shape(exporter, exporter.name(node.output), op.shape)
+                                : exporter.add_integers("shape", request);
   NodeProto& proto = exporter.add_node("Reshape", {exporter.read(node.inputs[0]), shape},
                                        exporter.name(node.output));
   if (has_zero) set_attribute(proto, "allowzero", std::int64_t{1});
@@ -127,7 +133,23 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Concat& op)
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
 }
 
+/// A slice whose ends are computed.
+void export_open_slice(Exporter& exporter, const Node& node, const ir::Slice& op) {
+  const ir::Extent begin = ir::extent_of(static_cast<ir::Dim>(op.begin));
+  const ir::Extent count = ir::extent_of(static_cast<ir::Dim>(op.count));
+  std::vector<std::string> inputs{exporter.read(node.inputs[0])};
+  inputs.push_back(add_extent(exporter, begin));
+  inputs.push_back(add_extent(exporter, begin + count * op.step));
+  inputs.push_back(exporter.add_integers("axis", {static_cast<std::int64_t>(op.axis)}));
+  inputs.push_back(exporter.add_integers("step", {op.step}));
+  exporter.add_node("Slice", inputs, exporter.name(node.output));
+}
+
 void export_operator(Exporter& exporter, const Node& node, const ir::Slice& op) {
+  if (ir::is_expression(static_cast<ir::Dim>(op.begin)) ||
+      ir::is_expression(static_cast<ir::Dim>(op.count))) {
+    return export_open_slice(exporter, node, op);
+  }
   const auto begin = static_cast<std::int64_t>(op.begin);
   std::int64_t end = begin + static_cast<std::int64_t>(op.count) * op.step;
   // An end before the first element; -1 would count from the back.

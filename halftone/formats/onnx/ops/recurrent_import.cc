@@ -216,7 +216,7 @@ States build_direction(NodeBuilder& node, const Request& request, std::size_t di
   op.with_cell = node.has_output(2);
   const std::size_t time = request.batch_major ? 1 : 0;
   const Dim steps = node.input_type(kX).shape[time];
-  check(steps > 0,
+  check(steps > 0 || ir::is_expression(steps),
         "input 0: expected at least one step, found " + node.input_type(kX).shape.to_string());
   const bool wants_last = node.has_output(1) || node.has_output(2);
   const bool carries = node.has_input(kLengths) && !op.reverse;
@@ -232,7 +232,8 @@ States build_direction(NodeBuilder& node, const Request& request, std::size_t di
     op.carry = true;
     found = emit_direction(node, request, direction, op);
   }
-  const ValueId last = slice(node, found, time, op.reverse ? 0 : steps - 1, 1);
+  const ValueId last =
+      slice(node, found, time, op.reverse ? 0 : checked_dim(ir::extent_of(steps) - 1), 1);
   states.hidden = slice(node, last, 2, 0, request.hidden);
   if (op.with_cell) states.cell = slice(node, last, 2, request.hidden, request.hidden);
   return states;

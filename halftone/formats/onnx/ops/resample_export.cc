@@ -9,6 +9,7 @@
 
 #include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/tensors.h"
 
 namespace halftone::formats::onnx {
@@ -41,6 +42,24 @@ std::string_view coordinates_name(ir::Coordinates coordinates) {
 
 float quotient(const Resize& op, std::size_t extent) {
   return static_cast<float>(op.count) / static_cast<float>(extent);
+}
+
+/// Whether an extent is not known that determines the elements.
+bool is_open(const Resize& op, const ir::Shape& x) {
+  return ir::is_expression(x[op.axis]) || ir::is_expression(static_cast<ir::Dim>(op.count));
+}
+
+/// The form of the file, for all extents.
+std::optional<Resize> open_form(const Resize& op) {
+  if (op.multiplies) return std::nullopt;
+  Resize form = op;
+  if (op.coordinates != ir::Coordinates::kHalfPixelForNearest) return form;
+  if (op.mode != Interpolation::kNearest || op.rounding != ir::NearestMode::kFloor) {
+    return std::nullopt;
+  }
+  form.coordinates = ir::Coordinates::kHalfPixel;
+  form.rounding = ir::NearestMode::kPreferCeil;
+  return form;
 }
 
 /// The form of the file that reads the same elements with the same weights: with the scale that the
@@ -79,6 +98,7 @@ std::string sizes_of(Exporter& exporter, const std::string& image, const ir::Sha
                      const std::string& output) {
   const auto dims = shape.dims();
   if (shape.is_static()) return exporter.add_integers("size", {dims.begin(), dims.end()});
+  if (ir::has_expressions(shape)) return add_shape(exporter, output, shape);
   const auto next =
       [&](const char* role, std::string_view op_type,
           const std::vector<std::string>& inputs) -> std::pair<std::string, NodeProto*> {
@@ -113,7 +133,10 @@ std::vector<std::string> resize_inputs(Exporter& exporter, const Resize& op,
     inputs[1] = exporter.add_initializer(
         output + "/roi", encode_tensor(ir::Tensor::from<float>({2 * rank}, std::span(region))));
   }
-  if (op.scale == quotient(op, static_cast<std::size_t>(shape[axis]))) {
+  const bool is_quotient = is_open(op, shape)
+                               ? op.scale == 0
+                               : op.scale == quotient(op, static_cast<std::size_t>(shape[axis]));
+  if (is_quotient) {
     shape[axis] = static_cast<ir::Dim>(op.count);
     inputs.emplace_back();
     inputs.push_back(sizes_of(exporter, name, shape, output));
@@ -195,27 +218,44 @@ void add_taps(Exporter& exporter, const Resize& op, const std::string& x, const 
                 static_cast<std::int64_t>(op.axis));
 }
 
+/// Adds a Resize of an image with channels last, which is turned to where runtimes interpolate.
+/// @param moved  along an axis of the image with channels first
+void add_turned(Exporter& exporter, const Resize& moved, const std::string& x,
+                const ir::Shape& shape, const std::string& output) {
+  const std::vector<std::size_t> order = channels_first(shape.rank());
+  std::vector<ir::Dim> dims;
+  for (const std::size_t axis : order) dims.push_back(shape[axis]);
+  const std::string image = with_axes_moved(exporter, x, order, output + "/image");
+  const std::string resized = exporter.fresh(output + "/resized");
+  add_resize(exporter, moved, image, ir::Shape(dims), resized);
+  const std::vector<std::size_t> back = channels_last(shape.rank());
+  set_attribute(exporter.add_node("Transpose", {resized}, output), "perm",
+                std::vector<std::int64_t>(back.begin(), back.end()));
+}
+
 /// Axis 1 of an image is turned to where runtimes interpolate.
 void export_operator(Exporter& exporter, const Node& node, const Resize& op) {
   const std::string& output = exporter.name(node.output);
   const std::string x = exporter.read(node.inputs[0]);
   const ir::Shape& shape = exporter.type(node.inputs[0]).shape;
   const std::size_t rank = shape.rank();
+  if (is_open(op, shape)) {
+    const auto form = open_form(op);
+    if (form && runtimes_take(*form, rank)) return add_resize(exporter, *form, x, shape, output);
+    if (form && op.axis >= 1 && op.axis + 1 < rank) {
+      Resize moved = *form;
+      moved.axis = op.axis + 1;
+      if (runtimes_take(moved, rank)) return add_turned(exporter, moved, x, shape, output);
+    }
+    unsupported("a Resize of " + shape.to_string() + " along axis " + std::to_string(op.axis));
+  }
   const auto form = file_form(op, static_cast<std::size_t>(shape[op.axis]));
   if (form && runtimes_take(*form, rank)) return add_resize(exporter, *form, x, shape, output);
   if (!form || op.axis != 1 || rank < 4) return add_taps(exporter, op, x, shape, output);
   Resize moved = *form;
   moved.axis = 2;
   if (!runtimes_take(moved, rank)) return add_taps(exporter, op, x, shape, output);
-  const std::vector<std::size_t> order = channels_first(rank);
-  std::vector<ir::Dim> dims;
-  for (const std::size_t axis : order) dims.push_back(shape[axis]);
-  const std::string image = with_axes_moved(exporter, x, order, output + "/image");
-  const std::string resized = exporter.fresh(output + "/resized");
-  add_resize(exporter, moved, image, ir::Shape(dims), resized);
-  const std::vector<std::size_t> back = channels_last(rank);
-  set_attribute(exporter.add_node("Transpose", {resized}, output), "perm",
-                std::vector<std::int64_t>(back.begin(), back.end()));
+  add_turned(exporter, moved, x, shape, output);
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::GridSample& op) {

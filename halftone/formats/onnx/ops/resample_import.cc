@@ -75,6 +75,16 @@ std::vector<float> numbers_if_any(NodeBuilder& node, std::size_t i) {
 
 /// The extent after scaling: a product in float32, rounded down, as runtimes compute it.
 std::size_t resized(ir::Dim extent, float scale) {
+  if (ir::is_expression(extent)) {
+    // Exact for the sizes of images where the scale is a multiple of 2^-10.
+    constexpr std::int64_t kUnits = 1024;
+    const float units = scale * static_cast<float>(kUnits);
+    if (!(scale > 0) || units != std::floor(units) || units > 1e9F) {
+      NodeBuilder::unsupported("scale " + std::to_string(scale) + " of an open extent");
+    }
+    const Extent count = (ir::extent_of(extent) * static_cast<std::int64_t>(units)).over(kUnits);
+    return static_cast<std::size_t>(checked_dim(count));
+  }
   const float count = std::floor(static_cast<float>(extent) * scale);
   if (!(scale > 0) || !(count >= 0 && count <= 1e12F)) {
     fail(ErrorKind::kShape,
@@ -109,7 +119,7 @@ void keep_proportions(std::vector<AxisRequest>& requests, const ir::Shape& shape
 /// The axes to resize and their extents.
 struct Sizes {
   std::vector<std::size_t> axes;
-  std::vector<std::int64_t> sizes;
+  std::vector<Extent> sizes;
   bool keeps_batch = false;  ///< the batch is one of the axes, left out here
 };
 
@@ -121,7 +131,7 @@ std::vector<AxisRequest> requests_by_scale(const ir::Shape& shape,
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (scales[i] == 1) continue;
     const ir::Dim extent = shape[axes[i]];
-    if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
+    if (ir::depends_on_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
     requests.push_back({axes[i], scales[i], resized(extent, scales[i])});
   }
   return requests;
@@ -132,8 +142,16 @@ std::vector<AxisRequest> requests_by_size(NodeBuilder& node, const ir::Shape& sh
   std::vector<AxisRequest> requests;
   for (std::size_t i = 0; i < wanted.axes.size(); ++i) {
     const ir::Dim extent = shape[wanted.axes[i]];
-    const std::int64_t size = wanted.sizes[i];
-    if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
+    if (ir::depends_on_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
+    if (ir::is_expression(extent) || !wanted.sizes[i].is_number()) {
+      const bool stays = wanted.sizes[i] == ir::extent_of(extent);
+      if (stays && coordinates_of(node) != Coordinates::kCropAndResize) continue;
+      // The scale is the quotient of the extents, once these are known.
+      requests.push_back(
+          {wanted.axes[i], 0, static_cast<std::size_t>(checked_dim(wanted.sizes[i]))});
+      continue;
+    }
+    const std::int64_t size = *wanted.sizes[i].number();
     if (size < 1 || extent < 1) {
       fail(ErrorKind::kShape,
            "sizes: expected numbers of at least 1, found " + std::to_string(size));
@@ -144,6 +162,9 @@ std::vector<AxisRequest> requests_by_size(NodeBuilder& node, const ir::Shape& sh
   const std::string policy = node.choice_attribute("keep_aspect_ratio_policy", "stretch",
                                                    {"stretch", "not_larger", "not_smaller"});
   if (policy != "stretch" && !requests.empty()) {
+    if (ir::has_expressions(shape)) {
+      NodeBuilder::unsupported("keep_aspect_ratio_policy of open extents");
+    }
     keep_proportions(requests, shape, policy == "not_smaller", wanted.keeps_batch);
   }
   return requests;
@@ -155,15 +176,16 @@ Sizes sizes_of(const std::vector<Extent>& extents, const std::vector<std::size_t
   check_length("sizes", axes.size(), extents.size());
   Sizes result;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (extents[i] == Extent{0, -shape[axes[i]]}) {
+    const bool has_batch = ir::depends_on_batch(shape[axes[i]]);
+    if (has_batch && extents[i] == ir::extent_of(shape[axes[i]])) {
       result.keeps_batch = true;
       continue;
     }
-    if (extents[i].batches != 0) {
+    if (extents[i].depends_on_batch()) {
       NodeBuilder::unsupported("cannot resize an axis to the batch");
     }
     result.axes.push_back(axes[i]);
-    result.sizes.push_back(extents[i].value);
+    result.sizes.push_back(extents[i]);
   }
   return result;
 }
@@ -263,17 +285,22 @@ void build_depth_to_space(NodeBuilder& node) {
   const ir::Dim c = shape[1];
   const ir::Dim h = shape[2];
   const ir::Dim w = shape[3];
-  const bool fits = to_space ? c % (block * block) == 0 : h % block == 0 && w % block == 0;
-  if (!fits || c < 0 || h < 0 || w < 0) {
+  const bool open = ir::is_expression(h) || ir::is_expression(w);
+  const bool fits =
+      to_space ? c % (block * block) == 0 : open || (h % block == 0 && w % block == 0);
+  const bool has_batch = ir::depends_on_batch(h) || ir::depends_on_batch(w);
+  if (!fits || c < 0 || has_batch) {
     fail(ErrorKind::kShape,
          "blocks of " + std::to_string(block) + " do not fit " + shape.to_string());
   }
   if (!to_space) {
-    const ValueId split = node.reshape(x, {shape[0], c, h / block, block, w / block, block});
+    const ir::Dim rows = checked_dim(ir::extent_of(h).over(block));
+    const ir::Dim cols = checked_dim(ir::extent_of(w).over(block));
+    const ValueId split = node.reshape(x, {shape[0], c, rows, block, cols, block});
     const std::vector<std::size_t> order = depth_first ? std::vector<std::size_t>{0, 1, 3, 5, 2, 4}
                                                        : std::vector<std::size_t>{0, 3, 5, 1, 2, 4};
     const ValueId moved = emit_transpose(node, order, split);
-    node.set_output(0, node.reshape(moved, {shape[0], c * block * block, h / block, w / block}));
+    node.set_output(0, node.reshape(moved, {shape[0], c * block * block, rows, cols}));
     return;
   }
   const ir::Dim depth = c / (block * block);
@@ -282,7 +309,8 @@ void build_depth_to_space(NodeBuilder& node) {
   const std::vector<std::size_t> order = depth_first ? std::vector<std::size_t>{0, 1, 4, 2, 5, 3}
                                                      : std::vector<std::size_t>{0, 3, 4, 1, 5, 2};
   const ValueId moved = emit_transpose(node, order, node.reshape(x, parts));
-  node.set_output(0, node.reshape(moved, {shape[0], depth, h * block, w * block}));
+  node.set_output(0, node.reshape(moved, {shape[0], depth, checked_dim(ir::extent_of(h) * block),
+                                          checked_dim(ir::extent_of(w) * block)}));
 }
 
 constexpr ReaderEntry kResampleReaders[] = {

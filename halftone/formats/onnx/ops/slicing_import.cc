@@ -20,10 +20,38 @@ std::int64_t clamped(std::int64_t position, ir::Dim extent, std::int64_t low, st
   return std::clamp(position < 0 ? position + extent : position, low, high);
 }
 
-ValueId emit_slice(NodeBuilder& node, ValueId x, const SliceRequest& request) {
-  const ir::Dim extent = node.type(x).shape[request.axis];
+/// Larger ends of slices mean the end of the axis.
+constexpr std::int64_t kWholeAxis = std::int64_t{1} << 30;
+
+/// A position in an open extent, counted from the end if negative, and clamped.
+Extent clamped(const Extent& position, const Extent& extent) {
+  if (const auto number = position.number(); number && *number >= kWholeAxis) return extent;
+  const bool from_end = position.number() && *position.number() < 0;
+  const Extent at = from_end ? position + extent : position;
+  return Extent::greatest(0, Extent::least(at, extent));
+}
+
+/// A slice whose ends or axis are open. Steps are forward.
+ValueId emit_open_slice(NodeBuilder& node, ValueId x, const OpenSlice& request) {
+  const Extent extent = ir::extent_of(node.type(x).shape[request.axis]);
+  if (request.step < 1) NodeBuilder::unsupported("expected a step forward along an open extent");
+  const Extent begin = clamped(request.start, extent);
+  const Extent end = clamped(request.end, extent);
+  const ir::Dim count = checked_dim((end - begin + request.step - 1).over(request.step));
+  if (begin == Extent(0) && request.step == 1 && ir::extent_of(count) == extent) return x;
+  return node.emit(ir::Slice{request.axis, static_cast<std::size_t>(checked_dim(begin)),
+                             request.step, static_cast<std::size_t>(count)},
+                   {x});
+}
+
+ValueId emit_slice(NodeBuilder& node, ValueId x, const OpenSlice& open) {
+  const ir::Dim extent = node.type(x).shape[open.axis];
+  const auto start = open.start.number();
+  const auto end = open.end.number();
+  if (ir::is_expression(extent) || !start || !end) return emit_open_slice(node, x, open);
+  const SliceRequest request{open.axis, *start, *end, open.step};
   if (ir::is_batch(extent)) {
-    const bool is_whole = request.start == 0 && request.step == 1 && request.end >= (1 << 30);
+    const bool is_whole = request.start == 0 && request.step == 1 && request.end >= kWholeAxis;
     if (!is_whole) NodeBuilder::unsupported("cannot select a part of the batch");
     return x;
   }
@@ -54,7 +82,7 @@ Numbers split_sizes(NodeBuilder& node, ir::Dim extent) {
 
 }  // namespace
 
-std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank) {
+std::vector<OpenSlice> open_slices(NodeBuilder& node, std::size_t rank) {
   const bool by_attribute = node.opset() < 10;
   const auto required = [&](const char* name, std::size_t i) {
     if (!by_attribute) return node.numbers_input(i);
@@ -62,8 +90,14 @@ std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank) {
     if (!numbers) fail(ErrorKind::kFormat, std::string("expected the attribute ") + name);
     return *numbers;
   };
-  const Numbers starts = required("starts", 1);
-  const Numbers ends = required("ends", 2);
+  const auto positions = [&](const char* name, std::size_t i) {
+    const auto known = by_attribute ? std::nullopt : node.integers(i);
+    if (known) return known->values;
+    const Numbers numbers = required(name, i);
+    return std::vector<Extent>(numbers.begin(), numbers.end());
+  };
+  const std::vector<Extent> starts = positions("starts", 1);
+  const std::vector<Extent> ends = positions("ends", 2);
   Numbers axes(starts.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (by_attribute ? node.has_attribute("axes") : node.has_input(3)) axes = required("axes", 3);
@@ -73,10 +107,21 @@ std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank) {
       steps.size() != starts.size()) {
     fail(ErrorKind::kFormat, "starts, ends, axes and steps differ in length");
   }
-  std::vector<SliceRequest> requests;
+  std::vector<OpenSlice> requests;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (steps[i] == 0) fail(ErrorKind::kFormat, "expected a step other than 0");
     requests.push_back({ir::normalized_axis(axes[i], rank), starts[i], ends[i], steps[i]});
+  }
+  return requests;
+}
+
+std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank) {
+  std::vector<SliceRequest> requests;
+  for (const OpenSlice& open : open_slices(node, rank)) {
+    const auto start = open.start.number();
+    const auto end = open.end.number();
+    if (!start || !end) NodeBuilder::unsupported("expected numbers for the ends of a slice");
+    requests.push_back({open.axis, *start, *end, open.step});
   }
   return requests;
 }
@@ -104,7 +149,7 @@ namespace {
 
 void build_slice(NodeBuilder& node) {
   ValueId x = node.input(0);
-  for (const SliceRequest& request : slice_requests(node, node.type(x).shape.rank())) {
+  for (const OpenSlice& request : open_slices(node, node.type(x).shape.rank())) {
     x = emit_slice(node, x, request);
   }
   node.set_output(0, x);
@@ -114,6 +159,7 @@ void build_split(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
+  if (ir::is_expression(shape[axis])) NodeBuilder::unsupported("cannot split an open extent");
   if (ir::is_batch(shape[axis])) NodeBuilder::unsupported("cannot select a part of the batch");
   const Numbers sizes = split_sizes(node, shape[axis]);
   if (sizes.size() != node.num_outputs()) {
@@ -140,7 +186,14 @@ void build_split(NodeBuilder& node) {
 std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
                                   ir::Dim extent) {
   const auto indices = known ? known->numbers() : std::nullopt;
-  if (!indices || indices->empty() || ir::is_batch(extent)) return std::nullopt;
+  if (!indices || indices->empty()) return std::nullopt;
+  if (ir::is_expression(extent)) {
+    if (indices->size() != 1) return std::nullopt;
+    const Extent first = (*indices)[0];
+    const Extent at = (*indices)[0] < 0 ? first + ir::extent_of(extent) : first;
+    return ir::Slice{axis, static_cast<std::size_t>(checked_dim(at)), 1, 1};
+  }
+  if (ir::is_batch(extent)) return std::nullopt;
   Numbers at;
   for (const std::int64_t index : *indices) {
     at.push_back(
@@ -169,7 +222,9 @@ void build_gather(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (ir::is_batch(shape[axis])) NodeBuilder::unsupported("cannot select a part of the batch");
+  if (ir::depends_on_batch(shape[axis])) {
+    NodeBuilder::unsupported("cannot select a part of the batch");
+  }
   const auto known = node.integers(1);
   const auto slice = as_slice(known, axis, shape[axis]);
   if (!slice) {

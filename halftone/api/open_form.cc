@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/open_form.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "halftone/api/sample_shapes.h"
+#include "halftone/base/error.h"
+#include "halftone/ir/open_extents.h"
+
+namespace halftone {
+namespace {
+
+/// Whether an operator has extents among its attributes.
+bool has_extents(const ir::Operator& op) {
+  return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::BroadcastTo>(op) ||
+         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Resize>(op);
+}
+
+/// Whether an operator has extents among its attributes that may depend on those of its input.
+/// @param x  the first input, with open extents
+bool may_have_extents(const ir::Operator& op, const ir::Shape& x) {
+  if (std::holds_alternative<ir::Reshape>(op)) return ir::has_expressions(x);
+  if (std::holds_alternative<ir::BroadcastTo>(op)) return true;
+  if (const auto* slice = std::get_if<ir::Slice>(&op)) return ir::is_expression(x[slice->axis]);
+  if (const auto* resize = std::get_if<ir::Resize>(&op)) return ir::is_expression(x[resize->axis]);
+  return false;
+}
+
+/// The operators of a network with open extents, for those with numbers.
+class Attributes {
+ public:
+  Attributes(const ir::Graph& open, const ir::Graph& filled) : open_(open), filled_(filled) {
+    for (const ir::NodeId id : open.topological_order()) by_name_.emplace(open.node(id).name, id);
+  }
+
+  /// That of a node of this name; nothing if there is none.
+  /// @throws Error kUnsupported if several differ
+  [[nodiscard]] std::optional<ir::Operator> of(const ir::Node& node) const {
+    std::optional<ir::Operator> found;
+    if (!has_extents(node.op)) return found;
+    const auto [first, last] = by_name_.equal_range(node.name);
+    for (auto at = first; at != last; ++at) {
+      if (filled_.node(at->second).op != node.op) continue;
+      const ir::Operator& op = open_.node(at->second).op;
+      if (found && *found != op) fail_node(node);
+      found = op;
+    }
+    return found;
+  }
+
+  [[noreturn]] static void fail_node(const ir::Node& node) {
+    fail(ErrorKind::kUnsupported, describe(node) + " has extents that are those of the samples");
+  }
+
+ private:
+  const ir::Graph& open_;
+  const ir::Graph& filled_;
+  std::multimap<std::string, ir::NodeId> by_name_;
+};
+
+/// @throws Error kShape unless two graphs with open extents have outputs of the same shapes at
+/// twice
+///         these sizes, if the first takes them
+void check_other_sizes(ir::Graph open, ir::Graph graph, ir::Sizes sizes) {
+  for (auto& [name, size] : sizes) size *= 2;
+  try {
+    ir::fill_in_extents(open, sizes);
+  } catch (const Error&) {
+    return;  // such as a sentence beyond the table of positions
+  }
+  ir::fill_in_extents(graph, sizes);
+  for (std::size_t i = 0; i < open.outputs().size(); ++i) {
+    const ir::Shape& wanted = open.value(open.outputs()[i]).type.shape;
+    const ir::Value& found = graph.value(graph.outputs()[i]);
+    if (found.type.shape == wanted) continue;
+    fail(ErrorKind::kShape, "output '" + found.name + "': expected " + wanted.to_string() +
+                                " at twice the size, found " + found.type.to_string());
+  }
+}
+
+/// @throws Error kShape unless a graph with open extents becomes another one with these sizes
+void check_same(ir::Graph graph, const ir::Sizes& sizes, const ir::Graph& expected) {
+  ir::fill_in_extents(graph, sizes);
+  for (const ir::NodeId id : expected.topological_order()) {
+    const ir::Node& wanted = expected.node(id);
+    const ir::Node& found = graph.node(id);
+    if (found.op == wanted.op &&
+        graph.value(found.output).type == expected.value(wanted.output).type) {
+      continue;
+    }
+    fail(ErrorKind::kShape, describe(wanted) + ": expected " +
+                                expected.value(wanted.output).type.to_string() + ", found " +
+                                graph.value(found.output).type.to_string());
+  }
+}
+
+}  // namespace
+
+OpenForm::OpenForm(const Network& network, const data::Dataset& data, Purpose purpose)
+    : open_(prepared_open(network, purpose)), filled_(open_), sizes_(sizes_of(network, data)) {
+  with_context(network.name, [&] { ir::fill_in_extents(filled_, sizes_); });
+}
+
+ir::Graph OpenForm::reopened(ir::Graph graph) const {
+  const ir::Graph expected = graph;
+  const Attributes attributes(open_, filled_);
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    ir::ValueType type = graph.value(graph.inputs()[i]).type;
+    type.shape = open_.value(open_.inputs()[i]).type.shape;
+    graph.set_input_type(graph.inputs()[i], std::move(type));
+  }
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node node = graph.node(id);
+    const auto op = attributes.of(node);
+    const ir::Shape& x = graph.value(node.inputs[0]).type.shape;
+    if (!op && may_have_extents(node.op, x)) Attributes::fail_node(node);
+    graph.replace_node(id, op.value_or(node.op), node.inputs);
+  }
+  check_same(graph, sizes_, expected);
+  check_other_sizes(open_, graph, sizes_);
+  return graph;
+}
+
+std::optional<OpenForm> open_form(const Network& network, const data::Dataset& data) {
+  if (!is_open(network) || network.reader) return std::nullopt;
+  return OpenForm(network, data, Purpose::kQuantize);
+}
+
+std::optional<std::string> reopen(const std::optional<OpenForm>& form, ir::Graph& graph) {
+  try {
+    if (form) graph = form->reopened(graph);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return std::string("the file keeps the extents of the samples: ") + error.what();
+  }
+}
+
+}  // namespace halftone

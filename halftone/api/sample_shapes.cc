@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/sample_shapes.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/feed.h"
+#include "halftone/ir/open_extents.h"
+
+namespace halftone {
+namespace {
+
+using Extents = std::vector<std::size_t>;
+
+/// Puts the extents of a sample in the place of open ones, in order. Extents of 1 are added and
+/// removed.
+bool fill_in_order(std::span<ir::Dim> want, std::span<const std::size_t> have) {
+  if (want.empty()) return std::ranges::all_of(have, [](std::size_t n) { return n == 1; });
+  const bool is_open = ir::is_expression(want[0]);
+  if (!have.empty() && (is_open || want[0] == static_cast<ir::Dim>(have[0]))) {
+    const ir::Dim before = std::exchange(want[0], static_cast<ir::Dim>(have[0]));
+    if (fill_in_order(want.subspan(1), have.subspan(1))) return true;
+    want[0] = before;
+  }
+  if (want[0] == 1 && fill_in_order(want.subspan(1), have)) return true;
+  return !have.empty() && have[0] == 1 && fill_in_order(want, have.subspan(1));
+}
+
+/// The orders in which samples become inputs: as they are, and channels first or last.
+std::vector<Extents> orders_of(const data::SampleShape& sample) {
+  const Extents& e = sample.extents;
+  std::vector<Extents> orders{e};
+  if (sample.layout == data::SampleLayout::kHwc) orders.push_back({e[2], e[0], e[1]});
+  if (sample.layout == data::SampleLayout::kChw) orders.push_back({e[1], e[2], e[0]});
+  return orders;
+}
+
+/// The shape of an input with the extents of its samples; nullopt if they do not fit.
+std::optional<ir::Shape> filled(const ir::Shape& input, const data::SampleShape& sample) {
+  const auto batch = std::ranges::find_if(input.dims(), ir::depends_on_batch);
+  const auto axis = static_cast<std::size_t>(batch - input.dims().begin());
+  for (const Extents& order : orders_of(sample)) {
+    std::vector<ir::Dim> dims(input.dims().begin(), input.dims().end());
+    if (axis < dims.size()) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    if (!fill_in_order(dims, order)) continue;
+    if (axis < input.rank()) {
+      dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), input[axis]);
+    }
+    return ir::Shape(std::move(dims));
+  }
+  return std::nullopt;
+}
+
+/// A shape for each input that a caller gives, where samples show it.
+std::vector<std::optional<ir::Shape>> shapes_of(const Network& network, const data::Dataset& data) {
+  const auto pairs = compress::paired_inputs(data, network.graph);
+  std::vector<std::optional<ir::Shape>> shapes;
+  for (std::size_t i = 0; i < network.graph.inputs().size(); ++i) {
+    const ir::ValueId id = network.graph.inputs()[i];
+    if (network.graph.is_tied(id)) continue;
+    shapes.emplace_back();
+    const ir::Value& input = network.graph.value(id);
+    if (!pairs[i] || !ir::has_expressions(input.type.shape)) continue;
+    const data::SampleShape& sample = data.inputs()[*pairs[i]].shape;
+    shapes.back() = filled(input.type.shape, sample);
+    if (shapes.back()) continue;
+    fail(ErrorKind::kShape, network.name + ": samples " + sample.text() + " of " + data.name() +
+                                " do not fit input '" + input.name + "' " + input.type.to_string());
+  }
+  return shapes;
+}
+
+}  // namespace
+
+ir::Sizes sizes_of(const Network& network, const data::Dataset& data) {
+  const auto shapes = shapes_of(network, data);
+  return ir::sizes_of(network.graph, network.graph.untied(network.graph.inputs()), shapes);
+}
+
+Network with_samples(Network network, const data::Dataset& data) {
+  if (!is_open(network)) return network;
+  const auto shapes = shapes_of(network, data);
+  return with_shapes(std::move(network), shapes);
+}
+
+}  // namespace halftone

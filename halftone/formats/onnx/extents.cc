@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/extents.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "halftone/formats/onnx/exporter.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Extent;
+using onnx_pb::NodeProto;
+
+std::string add_symbol(Exporter& exporter, const std::string& symbol) {
+  const ir::Dim wanted = ir::dim_of(Extent::symbol(symbol));
+  for (const ir::ValueId id : exporter.graph().inputs()) {
+    const auto dims = exporter.type(id).shape.dims();
+    const auto axis = std::ranges::find(dims, wanted) - dims.begin();
+    if (axis == std::ssize(dims)) continue;
+    exporter.require_opset(15);
+    std::string name = exporter.fresh("extent/" + symbol);
+    NodeProto& proto = exporter.add_node("Shape", {exporter.read(id)}, name);
+    set_attribute(proto, "start", std::int64_t{axis});
+    set_attribute(proto, "end", std::int64_t{axis + 1});
+    return name;
+  }
+  unsupported("an extent '" + symbol + "' that no input has as an axis");
+}
+
+std::string add_operation(Exporter& exporter, std::string_view op, const std::string& a,
+                          const std::string& b) {
+  std::string name = exporter.fresh("extent");
+  exporter.add_node(op, {a, b}, name);
+  return name;
+}
+
+std::string add_atom(Exporter& exporter, const Extent::Atom& atom) {
+  using Kind = Extent::Atom::Kind;
+  if (atom.kind == Kind::kSymbol) return add_symbol(exporter, atom.text);
+  const std::string a = add_extent(exporter, atom.a);
+  const std::string b = add_extent(exporter, atom.b);
+  // Div rounds towards zero, as down: extents are not negative.
+  const std::string_view op = atom.kind == Kind::kQuotient ? "Div"
+                              : atom.kind == Kind::kLeast  ? "Min"
+                                                           : "Max";
+  return add_operation(exporter, op, a, b);
+}
+
+std::string add_term(Exporter& exporter, const Extent::Term& term) {
+  std::string product;
+  for (const auto& atom : term.atoms) {
+    const std::string factor =
+        exporter.computed_extent(atom->text, [&] { return add_atom(exporter, *atom); });
+    product = product.empty() ? factor : add_operation(exporter, "Mul", product, factor);
+  }
+  if (product.empty()) return exporter.add_integers("extent", {term.factor});
+  if (term.factor == 1) return product;
+  return add_operation(exporter, "Mul", product, exporter.add_integers("multiple", {term.factor}));
+}
+
+}  // namespace
+
+std::string add_extent(Exporter& exporter, const Extent& extent) {
+  if (const auto number = extent.number()) return exporter.add_integers("extent", {*number});
+  return exporter.computed_extent(extent.text(), [&] {
+    std::string sum;
+    for (const auto& [text, term] : extent.terms()) {
+      if (text.empty()) continue;  // the constant comes last
+      const std::string next = add_term(exporter, term);
+      sum = sum.empty() ? next : add_operation(exporter, "Add", sum, next);
+    }
+    const auto constant = extent.terms().find("");
+    if (constant == extent.terms().end()) return sum;
+    return add_operation(exporter, "Add", sum, add_term(exporter, constant->second));
+  });
+}
+
+std::string add_shape(Exporter& exporter, const std::string& prefix, const ir::Shape& shape) {
+  std::vector<std::string> extents;
+  for (const ir::Dim dim : shape.dims())
+    extents.push_back(add_extent(exporter, ir::extent_of(dim)));
+  std::string result = exporter.fresh(prefix + "/shape");
+  set_attribute(exporter.add_node("Concat", extents, result), "axis", std::int64_t{0});
+  return result;
+}
+
+}  // namespace halftone::formats::onnx

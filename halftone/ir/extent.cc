@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/extent.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::ir {
+namespace {
+
+constexpr std::size_t kMaxTerms = 256;
+constexpr std::size_t kMaxText = 4096;
+/// Handles lie below all multiples of the batch that shapes can have.
+constexpr Dim kFirstHandle = -(Dim{1} << 50);
+/// Bounds the table of expressions, which only grows.
+constexpr std::size_t kMaxExpressions = std::size_t{1} << 20;
+
+[[noreturn]] void fail_size() {
+  fail(ErrorKind::kShape, "an extent is too long an expression, or exceeds 64 bits");
+}
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) fail_size();
+  return product;
+}
+
+std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) fail_size();
+  return sum;
+}
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  const std::int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+/// A sum as an operand.
+std::string in_parentheses(const Extent& extent) {
+  const std::string text = extent.text();
+  return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+}
+
+std::string product_text(const std::vector<std::shared_ptr<const Extent::Atom>>& atoms) {
+  std::string text;
+  for (const auto& atom : atoms) text.append(text.empty() ? "" : "*").append(atom->text);
+  if (text.size() > kMaxText) fail_size();
+  return text;
+}
+
+/// The expressions that have handles, by their texts. Handles never change or go away, since any
+/// graph may hold them.
+class Expressions {
+ public:
+  Dim handle(const Extent& extent) {
+    const std::string text = extent.text();
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = handles_.try_emplace(text, kFirstHandle - std::ssize(held_));
+    if (is_new) {
+      if (held_.size() >= kMaxExpressions) fail_size();
+      held_.push_back(extent);
+      count_.store(std::ssize(held_), std::memory_order_release);
+    }
+    return entry->second;
+  }
+  /// Other numbers of their range are extents beyond all bounds.
+  [[nodiscard]] bool holds(Dim handle) const {
+    return handle <= kFirstHandle && handle > kFirstHandle - count_.load(std::memory_order_acquire);
+  }
+  const Extent& at(Dim handle) {
+    const std::lock_guard lock(mutex_);
+    return held_[static_cast<std::size_t>(kFirstHandle - handle)];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::ptrdiff_t> count_{0};
+  std::deque<Extent> held_;  // elements keep their addresses
+  std::unordered_map<std::string, Dim> handles_;
+};
+
+Expressions& expressions() {
+  static Expressions all;
+  return all;
+}
+
+}  // namespace
+
+Extent::Extent(std::int64_t number) {
+  if (number != 0) terms_[""] = {number, {}};
+}
+
+Extent Extent::of_atom(Atom atom) {
+  Extent extent;
+  const auto held = std::make_shared<const Atom>(std::move(atom));
+  if (held->text.size() > kMaxText) fail_size();
+  extent.terms_[held->text] = {1, {held}};
+  return extent;
+}
+
+Extent Extent::symbol(const std::string& name) { return of_atom({Atom::Kind::kSymbol, name}); }
+
+std::optional<std::int64_t> Extent::number() const {
+  if (terms_.empty()) return 0;
+  if (terms_.size() > 1 || !terms_.begin()->first.empty()) return std::nullopt;
+  return terms_.begin()->second.factor;
+}
+
+std::optional<std::string> Extent::name() const {
+  if (terms_.size() != 1) return std::nullopt;
+  const Term& term = terms_.begin()->second;
+  const bool is_one = term.factor == 1 && term.atoms.size() == 1;
+  if (!is_one || term.atoms[0]->kind != Atom::Kind::kSymbol) return std::nullopt;
+  return term.atoms[0]->text;
+}
+
+void Extent::add_symbols(std::set<std::string>& names) const {
+  for (const auto& [text, term] : terms_) {
+    for (const auto& atom : term.atoms) {
+      if (atom->kind == Atom::Kind::kSymbol) {
+        names.insert(atom->text);
+      } else {
+        atom->a.add_symbols(names);
+        atom->b.add_symbols(names);
+      }
+    }
+  }
+}
+
+bool Extent::depends_on_batch() const {
+  std::set<std::string> names;
+  add_symbols(names);
+  return names.contains(kBatchSymbol);
+}
+
+std::string Extent::text() const {
+  if (terms_.empty()) return "0";
+  std::string text;
+  const auto add_term = [&](const std::string& product, std::int64_t factor) {
+    const bool is_negative = factor < 0;
+    if (!text.empty()) text += is_negative ? " - " : " + ";
+    if (text.empty() && is_negative) text += "-";
+    std::string digits = std::to_string(factor);
+    if (is_negative) digits.erase(0, 1);
+    if (product.empty()) {
+      text += digits;
+    } else {
+      text += (digits == "1" ? "" : digits + "*") + product;
+    }
+  };
+  for (const auto& [product, term] : terms_) {
+    if (!product.empty()) add_term(product, term.factor);
+  }
+  const auto constant = terms_.find("");
+  if (constant != terms_.end()) add_term("", constant->second.factor);
+  return text;
+}
+
+void Extent::add(const std::string& text, const Term& term) {
+  Term& mine = terms_[text];
+  mine.factor = checked_sum(mine.factor, term.factor);
+  mine.atoms = term.atoms;
+  if (mine.factor == 0) terms_.erase(text);
+  if (terms_.size() > kMaxTerms) fail_size();
+}
+
+Extent Extent::operator+(const Extent& other) const {
+  Extent sum = *this;
+  for (const auto& [text, term] : other.terms_) sum.add(text, term);
+  return sum;
+}
+
+Extent Extent::operator-(const Extent& other) const { return *this + other * Extent(-1); }
+
+Extent Extent::operator*(const Extent& other) const {
+  Extent product;
+  for (const auto& [text, term] : terms_) {
+    for (const auto& [other_text, other_term] : other.terms_) {
+      Term joined{checked_product(term.factor, other_term.factor), term.atoms};
+      joined.atoms.insert(joined.atoms.end(), other_term.atoms.begin(), other_term.atoms.end());
+      std::ranges::sort(joined.atoms, {}, [](const auto& atom) { return atom->text; });
+      product.add(product_text(joined.atoms), joined);
+    }
+  }
+  return product;
+}
+
+std::optional<Extent> Extent::exact_quotient(const Extent& product) const {
+  if (product.terms_.size() != 1) return std::nullopt;
+  const Term& below = product.terms_.begin()->second;
+  Extent quotient;
+  for (const auto& [text, term] : terms_) {
+    std::vector<std::shared_ptr<const Atom>> rest = term.atoms;
+    const bool has_all = std::ranges::all_of(below.atoms, [&](const auto& atom) {
+      const auto found = std::ranges::find(rest, atom->text, &Atom::text);
+      if (found == rest.end()) return false;
+      rest.erase(found);
+      return true;
+    });
+    if (!has_all || term.factor % below.factor != 0) return std::nullopt;
+    quotient.add(product_text(rest), {term.factor / below.factor, rest});
+  }
+  return quotient;
+}
+
+Extent Extent::over_number(std::int64_t divisor) const {
+  // floor((k x + r) / k) = x + floor(r / k)
+  Extent whole;
+  Extent rest;
+  for (const auto& [text, term] : terms_) {
+    const std::int64_t quotient = floor_quotient(term.factor, divisor);
+    const bool splits = text.empty() || term.factor % divisor == 0;
+    if (splits) whole.add(text, {quotient, term.atoms});
+    rest.add(text, {splits ? term.factor - quotient * divisor : term.factor, term.atoms});
+  }
+  if (const auto number = rest.number()) return whole + floor_quotient(*number, divisor);
+  // floor(floor(x / a) / b) = floor(x / (a b))
+  const Term& first = rest.terms_.begin()->second;
+  const bool is_quotient = rest.terms_.size() == 1 && first.factor == 1 &&
+                           first.atoms.size() == 1 && first.atoms[0]->kind == Atom::Kind::kQuotient;
+  if (is_quotient && first.atoms[0]->b.is_number()) {
+    return whole + first.atoms[0]->a.over(first.atoms[0]->b * divisor);
+  }
+  const std::string text = "floor(" + in_parentheses(rest) + "/" + std::to_string(divisor) + ")";
+  return whole + of_atom({Atom::Kind::kQuotient, text, rest, divisor});
+}
+
+Extent Extent::over(const Extent& divisor) const {
+  if (const auto number = divisor.number()) {
+    if (*number <= 0) {
+      fail(ErrorKind::kShape, "an extent divided by " + std::to_string(*number));
+    }
+    return over_number(*number);
+  }
+  if (const auto exact = exact_quotient(divisor)) return *exact;
+  const std::string text = "floor(" + in_parentheses(*this) + "/" + in_parentheses(divisor) + ")";
+  return of_atom({Atom::Kind::kQuotient, text, *this, divisor});
+}
+
+namespace {
+
+/// Whether a value is a function of this kind that has another one as an argument.
+bool is_of(const Extent& value, Extent::Atom::Kind kind, const Extent& argument) {
+  if (value.terms().size() != 1) return false;
+  const Extent::Term& term = value.terms().begin()->second;
+  if (term.factor != 1 || term.atoms.size() != 1 || term.atoms[0]->kind != kind) return false;
+  return term.atoms[0]->a == argument || term.atoms[0]->b == argument;
+}
+
+}  // namespace
+
+Extent Extent::least(const Extent& a, const Extent& b) {
+  if (is_of(a, Atom::Kind::kLeast, b)) return a;
+  if (is_of(b, Atom::Kind::kLeast, a)) return b;
+  if ((b - a).is_at_least(0)) return a;
+  if ((a - b).is_at_least(0)) return b;
+  const bool ordered = a.text() <= b.text();
+  const Extent& first = ordered ? a : b;
+  const Extent& second = ordered ? b : a;
+  return of_atom(
+      {Atom::Kind::kLeast, "min(" + first.text() + ", " + second.text() + ")", first, second});
+}
+
+Extent Extent::greatest(const Extent& a, const Extent& b) {
+  if (is_of(a, Atom::Kind::kGreatest, b)) return a;
+  if (is_of(b, Atom::Kind::kGreatest, a)) return b;
+  if ((a - b).is_at_least(0)) return a;
+  if ((b - a).is_at_least(0)) return b;
+  const bool ordered = a.text() <= b.text();
+  const Extent& first = ordered ? a : b;
+  const Extent& second = ordered ? b : a;
+  return of_atom(
+      {Atom::Kind::kGreatest, "max(" + first.text() + ", " + second.text() + ")", first, second});
+}
+
+bool Extent::is_at_least(std::int64_t number) const {
+  // A product of symbols is at least 1, one with other factors at least 0 where these are.
+  std::int64_t low = 0;
+  for (const auto& [text, term] : terms_) {
+    if (term.factor < 0 && !text.empty()) return false;
+    bool all_symbols = true;
+    for (const auto& atom : term.atoms) {
+      if (atom->kind == Atom::Kind::kSymbol) continue;
+      all_symbols = false;
+      const bool both = atom->a.is_at_least(0) && atom->b.is_at_least(0);
+      if (!both) return false;
+    }
+    if (all_symbols && __builtin_add_overflow(low, term.factor, &low)) return false;
+  }
+  return low >= number;
+}
+
+Extent Extent::with(const Sizes& sizes) const {
+  Extent sum;
+  for (const auto& [text, term] : terms_) {
+    Extent product(term.factor);
+    for (const auto& atom : term.atoms) {
+      Extent factor;
+      if (atom->kind == Atom::Kind::kSymbol) {
+        const auto found = sizes.find(atom->text);
+        factor = found == sizes.end() ? symbol(atom->text) : Extent(found->second);
+      } else {
+        const Extent a = atom->a.with(sizes);
+        const Extent b = atom->b.with(sizes);
+        factor = atom->kind == Atom::Kind::kQuotient ? a.over(b)
+                 : atom->kind == Atom::Kind::kLeast  ? least(a, b)
+                                                     : greatest(a, b);
+      }
+      product = product * factor;
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+bool is_expression(Dim extent) { return extent <= kFirstHandle && expressions().holds(extent); }
+
+bool depends_on_batch(Dim extent) {
+  return is_expression(extent) ? expressions().at(extent).depends_on_batch() : is_batch(extent);
+}
+
+Extent extent_of(Dim extent) {
+  if (is_expression(extent)) return expressions().at(extent);
+  if (!is_batch(extent)) return extent;
+  return Extent::symbol(kBatchSymbol) * Extent(-extent);
+}
+
+Dim dim_of(const Extent& extent) {
+  if (const auto number = extent.number()) {
+    if (*number < 0) {
+      fail(ErrorKind::kShape, "expected an extent of at least 0, found " + std::to_string(*number));
+    }
+    return *number;
+  }
+  if (extent.terms().size() == 1) {
+    const auto& [text, term] = *extent.terms().begin();
+    if (text == kBatchSymbol && term.factor > 0 && term.factor < -kFirstHandle) {
+      return -term.factor;
+    }
+  }
+  return expressions().handle(extent);
+}
+
+Shape with_sizes(const Shape& shape, const Sizes& sizes) {
+  Shape result = shape;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (is_expression(shape[i])) result[i] = dim_of(extent_of(shape[i]).with(sizes));
+  }
+  return result;
+}
+
+bool has_expressions(const Shape& shape) {
+  return std::ranges::any_of(shape.dims(), is_expression);
+}
+
+bool may_be_equal(Dim a, Dim b) {
+  if (a == b) return true;
+  if (!is_expression(a) && !is_expression(b)) return false;
+  return !(extent_of(a) - extent_of(b)).is_number();
+}
+
+Dim better_known(Dim a, Dim b) {
+  if (!is_expression(a) || !is_expression(b)) return is_expression(a) ? b : a;
+  const std::string first = extent_of(a).text();
+  const std::string second = extent_of(b).text();
+  const bool keeps = first.size() != second.size() ? first.size() < second.size() : first <= second;
+  return keeps ? a : b;
+}
+
+void check_bounds(const Shape& shape) {
+  Shape known = shape;
+  for (std::size_t i = 0; i < known.rank(); ++i) {
+    if (is_expression(known[i])) known[i] = 1;
+  }
+  static_cast<void>(known.with_batch(1).element_count());
+}
+
+}  // namespace halftone::ir

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/open_extents.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "halftone/base/error.h"
+
+namespace halftone::ir {
+namespace {
+
+/// The name of an extent of an input, if it is open.
+std::optional<std::string> open_name(Dim extent) {
+  return is_expression(extent) ? extent_of(extent).name() : std::nullopt;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+void add_names(const Shape& shape, std::vector<std::string>& names) {
+  for (const Dim extent : shape.dims()) {
+    const auto name = open_name(extent);
+    if (name && std::ranges::count(names, *name) == 0) names.push_back(*name);
+  }
+}
+
+std::size_t filled(std::size_t extent, const Sizes& sizes) {
+  const auto dim = static_cast<Dim>(extent);
+  if (!is_expression(dim)) return extent;
+  return static_cast<std::size_t>(dim_of(extent_of(dim).with(sizes)));
+}
+
+/// The operator with numbers in its attributes. @param x  its first input, with numbers
+Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
+  if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = with_sizes(reshape->shape, sizes);
+  if (auto* repeat = std::get_if<BroadcastTo>(&op))
+    repeat->shape = with_sizes(repeat->shape, sizes);
+  if (auto* slice = std::get_if<Slice>(&op)) {
+    slice->begin = filled(slice->begin, sizes);
+    slice->count = filled(slice->count, sizes);
+  }
+  if (auto* resize = std::get_if<Resize>(&op)) {
+    resize->count = filled(resize->count, sizes);
+    if (resize->scale == 0 && x[resize->axis] > 0) {
+      resize->scale = static_cast<float>(resize->count) / static_cast<float>(x[resize->axis]);
+    }
+  }
+  return op;
+}
+
+}  // namespace
+
+std::vector<std::string> open_extents(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.inputs()) add_names(graph.value(id).type.shape, names);
+  return names;
+}
+
+std::string how_to_give_extents(const Graph& graph) {
+  for (const ValueId id : graph.inputs()) {
+    const Value& input = graph.value(id);
+    std::vector<std::string> names;
+    add_names(input.type.shape, names);
+    if (names.empty()) continue;
+    std::string shape;
+    for (const Dim extent : input.type.shape.dims()) {
+      shape += (shape.empty() ? "" : ",") + to_string(extent);
+    }
+    return "input '" + input.name + "' " + input.type.shape.to_string() +
+           ": the file leaves extents open: give the input a shape (--shape " + input.name + "=" +
+           shape + " with " + (names.size() == 1 ? "a number" : "numbers") + " for " +
+           listed(names) + ")";
+  }
+  return "";
+}
+
+Sizes sizes_of(const Graph& graph, std::span<const ValueId> inputs,
+               std::span<const std::optional<Shape>> found) {
+  Sizes sizes;
+  for (std::size_t i = 0; i < std::min(inputs.size(), found.size()); ++i) {
+    const Value& input = graph.value(inputs[i]);
+    if (!found[i] || found[i]->rank() != input.type.shape.rank()) continue;
+    for (std::size_t axis = 0; axis < found[i]->rank(); ++axis) {
+      const auto name = open_name(input.type.shape[axis]);
+      if (!name) continue;
+      const Dim size = (*found[i])[axis];
+      const auto [known, is_new] = sizes.emplace(*name, size);
+      if (is_new || known->second == size) continue;
+      fail(ErrorKind::kShape, "input '" + input.name + "': expected " +
+                                  std::to_string(known->second) + " for the extent " + *name +
+                                  ", as before, found " + std::to_string(size));
+    }
+  }
+  return sizes;
+}
+
+void fill_in_extents(Graph& graph, const Sizes& sizes) {
+  for (const std::string& name : open_extents(graph)) {
+    if (!sizes.contains(name)) fail(ErrorKind::kUsage, how_to_give_extents(graph));
+  }
+  for (const ValueId id : graph.inputs()) {
+    ValueType type = graph.value(id).type;
+    if (!has_expressions(type.shape)) continue;
+    type.shape = with_sizes(type.shape, sizes);
+    graph.set_input_type(id, std::move(type));
+  }
+  for (const NodeId id : graph.topological_order()) {
+    std::vector<ValueId> inputs = graph.node(id).inputs;
+    const Shape x = graph.value(inputs[0]).type.shape;
+    Operator op = with_sizes(graph.node(id).op, x, sizes);
+    graph.replace_node(id, std::move(op), std::move(inputs));
+  }
+}
+
+}  // namespace halftone::ir

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs whose inputs leave extents open, and numbers for these.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/extent.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::ir {
+
+/// Names of the open extents of the inputs of a graph, except the batch, in order.
+std::vector<std::string> open_extents(const Graph& graph);
+
+/// What to do about the open extents of a graph: "input 'x' [N, 3, H, W]: expected numbers for H
+/// and W: give them (--shape x=N,3,H,W with numbers for H and W)".
+/// @pre the graph has open extents
+std::string how_to_give_extents(const Graph& graph);
+
+/// The numbers of open extents that shapes of inputs show.
+/// @param inputs  of the graph
+/// @param found   a shape for each input; nullopt: unknown
+/// @throws Error kShape if two inputs show different numbers for one extent
+Sizes sizes_of(const Graph& graph, std::span<const ValueId> inputs,
+               std::span<const std::optional<Shape>> found);
+
+/// Replaces the open extents by numbers, in types and attributes. The batch may stay open. Ids
+/// stay.
+/// @throws Error kUsage as how_to_give_extents() if one has no number; kShape if the numbers do not
+///         fit the network
+void fill_in_extents(Graph& graph, const Sizes& sizes);
+
+}  // namespace halftone::ir

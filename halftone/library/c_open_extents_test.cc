@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C API on a network that leaves a length open.
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/library/testing.h"
+
+namespace {
+
+using testing::HasSubstr;
+
+/// A field of a protobuf message: bytes, or another message.
+std::string field(int number, const std::string& bytes) {
+  std::string text(1, static_cast<char>(number << 3 | 2));
+  return text + static_cast<char>(bytes.size()) + bytes;
+}
+
+std::string number_field(int number, int value) {
+  return {static_cast<char>(number << 3), static_cast<char>(value)};
+}
+
+/// An input or output of float32 [N, L].
+std::string value_info(const std::string& name) {
+  const std::string shape = field(1, field(2, "N")) + field(1, field(2, "L"));
+  return field(1, name) + field(2, field(1, number_field(1, 1) + field(2, shape)));
+}
+
+/// y = tanh(x), as ONNX.
+std::string network() {
+  const std::string node = field(1, "x") + field(2, "y") + field(4, "Tanh");
+  const std::string graph =
+      field(1, node) + field(2, "g") + field(11, value_info("x")) + field(12, value_info("y"));
+  return number_field(1, 8) + field(7, graph) + field(8, number_field(2, 17));
+}
+
+class OpenExtents : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(halftone_context_create(nullptr, &context_));
+    const std::string file = network();
+    ASSERT_OK(halftone_model_load_memory(context_, file.data(), file.size(), nullptr, &model_));
+  }
+  void TearDown() override {
+    halftone_model_destroy(model_);
+    halftone_context_destroy(context_);
+  }
+
+  halftone_status plan(const char* input, std::int64_t length, std::size_t batch,
+                       halftone_plan** result) const {
+    const std::int64_t extents[] = {HALFTONE_OPEN, length};
+    const halftone_input_shape shape = {input, extents, 2};
+    auto options = sized<halftone_plan_options>();
+    options.batch = batch;
+    options.shapes = &shape;
+    options.num_shapes = 1;
+    return halftone_plan_create(model_, &options, result);
+  }
+
+  halftone_context* context_ = nullptr;
+  halftone_model* model_ = nullptr;
+};
+
+TEST_F(OpenExtents, AreOpenInTheModel) {
+  for (const auto describe : {halftone_model_input, halftone_model_output}) {
+    halftone_tensor_info info;
+    ASSERT_OK(describe(model_, 0, &info));
+    EXPECT_EQ(info.rank, 2U);
+    EXPECT_EQ(info.extents[0], HALFTONE_OPEN);
+    EXPECT_EQ(info.extents[1], HALFTONE_OPEN);
+    EXPECT_EQ(info.bytes, 0U);
+  }
+}
+
+TEST_F(OpenExtents, GetNumbersInPlans) {
+  for (const std::int64_t length : {3, 5}) {
+    halftone_plan* sized_plan = nullptr;
+    ASSERT_OK(plan("x", length, 2, &sized_plan));
+    halftone_tensor_info info;
+    ASSERT_OK(halftone_plan_output(sized_plan, 0, &info));
+    EXPECT_EQ(info.extents[0], 2);
+    EXPECT_EQ(info.extents[1], length);
+    halftone_session* session = nullptr;
+    ASSERT_OK(halftone_session_create(sized_plan, &session));
+    std::vector<float> x(static_cast<std::size_t>(2 * length), 0.5F);
+    std::vector<float> y(x.size());
+    const halftone_input in = {x.data(), info.bytes};
+    const halftone_output out = {y.data(), info.bytes};
+    ASSERT_OK(halftone_session_run(session, &in, 1, &out, 1));
+    // Two roundings to float32.
+    for (const float found : y) EXPECT_NEAR(found, std::tanh(0.5), 2 * 0x1p-24);
+    halftone_session_destroy(session);
+    halftone_plan_destroy(sized_plan);
+  }
+}
+
+TEST_F(OpenExtents, NeedNumbersThatFit) {
+  halftone_plan* none = nullptr;
+  EXPECT_EQ(halftone_plan_create(model_, nullptr, &none), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(),
+              HasSubstr("input 'x' [N, L]: the file leaves extents open"));
+  EXPECT_EQ(plan("z", 3, 1, &none), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("shapes: the model has no such input"));
+  EXPECT_EQ(none, nullptr);
+}
+
+TEST_F(OpenExtents, MustBeThere) {
+  const std::int64_t extents[] = {HALFTONE_OPEN, 4};
+  const halftone_input_shape shape = {"x", extents, 2};
+  auto fixed = sized<halftone_load_options>();
+  fixed.shapes = &shape;
+  fixed.num_shapes = 1;
+  const std::string file = network();
+  halftone_model_destroy(std::exchange(model_, nullptr));
+  ASSERT_OK(halftone_model_load_memory(context_, file.data(), file.size(), &fixed, &model_));
+  halftone_plan* none = nullptr;
+  EXPECT_EQ(plan("x", 4, 1, &none), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("the model leaves no extents open"));
+}
+
+}  // namespace
