@@ -1,8 +1,8 @@
 /* needs: inside requantize */
 /* The same as ht_conv_groups_i8() for weights less zero points, which no byte holds. */
 static void ht_conv_wide_i8(const int8_t *x, int32_t zero, const ht_window *at, int32_t groups,
-                              const int16_t *w, const int32_t *bias, const ht_codes *how,
-                              int8_t *y) {
+                            const int16_t *w, const int32_t *bias, const ht_codes *how,
+                            int8_t *y) {
   const int32_t channels = at->channels / groups;
   const int32_t window = at->kernel_height * at->kernel_width * channels;
   for (int32_t p = 0; p < at->out_height * at->out_width; ++p) {
