@@ -37,13 +37,13 @@ std::string add_operation(Exporter& exporter, std::string_view op, const std::st
 }
 
 std::string add_atom(Exporter& exporter, const Extent::Atom& atom) {
-  using Kind = Extent::Atom::Kind;
-  if (atom.kind == Kind::kSymbol) return add_symbol(exporter, atom.text);
+  using AtomKind = Extent::Atom::Kind;
+  if (atom.kind == AtomKind::kSymbol) return add_symbol(exporter, atom.text);
   const std::string a = add_extent(exporter, atom.a);
   const std::string b = add_extent(exporter, atom.b);
   // Div rounds towards zero, as down: extents are not negative.
-  const std::string_view op = atom.kind == Kind::kQuotient ? "Div"
-                              : atom.kind == Kind::kLeast  ? "Min"
+  const std::string_view op = atom.kind == AtomKind::kQuotient ? "Div"
+                              : atom.kind == AtomKind::kLeast  ? "Min"
                                                            : "Max";
   return add_operation(exporter, op, a, b);
 }
