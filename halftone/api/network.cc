@@ -43,7 +43,12 @@ Network read_or_defer(const formats::ImportOptions& options, const std::string& 
     const bool may_be_open = error.kind() == ErrorKind::kUnsupported ||
                              error.kind() == ErrorKind::kShape ||
                              error.kind() == ErrorKind::kFormat;
-    std::optional<ir::Graph> known = may_be_open ? inputs(options) : std::nullopt;
+    std::optional<ir::Graph> known;
+    try {
+      if (may_be_open) known = inputs(options);
+    } catch (const Error&) {
+      known.reset();  // the first error says what is wrong with the file
+    }
     if (!known) throw;
     Network network(std::move(*known), name);
     network.refusal = error.what();

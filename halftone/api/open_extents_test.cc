@@ -128,7 +128,7 @@ TEST(OpenExtents, AreRefusedWhereTheyAreThoseOfSamples) {
 TEST(SizedSessions, KeepThePlansOfSizes) {
   SizedSessions sessions(open_network(), {});
   expect_error(ErrorKind::kUsage, "expected the shapes of inputs before a run",
-               [&] { sessions.last(); });
+               [&] { (void)sessions.last(); });
   const std::vector<ir::Shape> small = {{1, 4, 4, 2}};
   const std::vector<ir::Shape> large = {{2, 7, 9, 2}};
   const runtime::Session* first = &sessions.at(small);

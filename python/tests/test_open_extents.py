@@ -125,7 +125,7 @@ def language() -> bytes:
 def recurrent() -> bytes:
     m = Maker()
     y = m.add("LSTM", "x", m.weight("w", 1, 96, 20), m.weight("r", 1, 96, 24), hidden_size=24)
-    return m.model({"x": (FLOAT, ["T", "N", 20])}, m.dense(m.add("Squeeze", y, m.integers(1)), 5, 24))
+    return m.model({"x": (FLOAT, ["T", "batch", 20])}, m.dense(m.add("Squeeze", y, m.integers(1)), 5, 24))
 
 
 def images(*size: int) -> np.ndarray:

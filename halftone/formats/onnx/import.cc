@@ -144,7 +144,7 @@ bool rounds_values(const ModelProto& model) {
 bool says_batch(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name == "n" || name.find("batch") != std::string::npos;
+  return name.find("batch") != std::string::npos;
 }
 
 /// Names of open extents that denote the batch everywhere in the file: those of first extents, or

@@ -193,7 +193,7 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
          m.integers("i", {-5, 3});
        },
        ErrorKind::kShape,
-       "expected extents >= 0"},
+       "expected an extent of at least 0"},
       {"Gemm",
        {"w", "c"},
        [](TestModel& m, NodeProto&) {
