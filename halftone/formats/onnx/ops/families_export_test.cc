@@ -168,7 +168,7 @@ TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });
   };
   refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}},
-          "for every sample of a batch that no input has");
+          "an extent 'N' that no input has as an axis");
   refused({ir::LocalNormalize{2, 1, 1}, {{kBatch, 3, 4}}, {}}, "expected neighbours along axis 1");
 }
 
