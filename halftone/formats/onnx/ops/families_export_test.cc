@@ -167,8 +167,7 @@ TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
   const auto refused = [](const ExportCase& test, const std::string& text) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });
   };
-  refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}},
-          "an extent 'N' that no input has as an axis");
+  refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}}, "an extent 'N' that no input has as an axis");
   refused({ir::LocalNormalize{2, 1, 1}, {{kBatch, 3, 4}}, {}}, "expected neighbours along axis 1");
 }
 
