@@ -137,9 +137,10 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   uses.write("output", job.output);
   uses.check();
   Network network = load(job.input, job.import);
+  if (!is_open(network)) check_form(job, network);
   const data::Dataset data = job.data.open();
   const Network bound = with_samples(network, data);
-  check_form(job, bound);
+  if (is_open(network)) check_form(job, bound);
   // Other formats have no open extents beside the batch.
   if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) network = bound;
   const compress::QuantizedGraph result = quantize_for(job, network, data);

@@ -303,9 +303,11 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   check_writable(job.output);
   check_writable(job.recipe_output);
   Network network = load(job.input, job.import);
+  const compress::Recipe& rules = job.settings.sensitivity.recipe;
+  if (!is_open(network)) check_quantized(network, rules, job.output);
   const data::Dataset data = job.data.open();
   const Network bound = with_samples(network, data);
-  check_quantized(bound, job.settings.sensitivity.recipe, job.output);
+  if (is_open(network)) check_quantized(bound, rules, job.output);
   if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) network = bound;
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));

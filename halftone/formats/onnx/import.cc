@@ -140,8 +140,9 @@ bool rounds_values(const ModelProto& model) {
          });
 }
 
-/// Whether the name of an open extent says that it is the batch.
-bool says_batch(std::string name) {
+/// Whether the name of an open extent says that it is the batch. Files of our own call it N.
+bool says_batch(const ModelProto& model, std::string name) {
+  if (model.producer_name() == "halftone" && name == ir::kBatchSymbol) return true;
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name.find("batch") != std::string::npos;
@@ -150,10 +151,10 @@ bool says_batch(std::string name) {
 /// Names of open extents that denote the batch everywhere in the file: those of first extents, or
 /// the only name of the open ones if no first extent is open. If none of these says "batch", others
 /// that do.
-std::set<std::string> batch_names(const GraphProto& graph) {
+std::set<std::string> batch_names(const ModelProto& model) {
   std::set<std::string> leading;
   std::set<std::string> all;
-  for (const ValueInfoProto& input : graph.input()) {
+  for (const ValueInfoProto& input : model.graph().input()) {
     const auto& shape = input.type().tensor_type().shape();
     for (int i = 0; i < shape.dim_size(); ++i) {
       if (!shape.dim(i).has_dim_param()) continue;
@@ -165,8 +166,9 @@ std::set<std::string> batch_names(const GraphProto& graph) {
   all.erase("");
   if (leading.empty() && all.size() == 1) return all;
   std::set<std::string> saying;
-  std::ranges::copy_if(all, std::inserter(saying, saying.end()), says_batch);
-  return saying.empty() || std::ranges::any_of(leading, says_batch) ? leading : saying;
+  const auto says = [&](const std::string& name) { return says_batch(model, name); };
+  std::ranges::copy_if(all, std::inserter(saying, saying.end()), says);
+  return saying.empty() || std::ranges::any_of(leading, says) ? leading : saying;
 }
 
 /// The symbol of an open extent: its name in the file, or one of input and axis.
@@ -266,12 +268,13 @@ void add_fixed_input(ImportState& state, const ValueInfoProto& input, const Impo
   state.bind(input.name(), id);
 }
 
-void add_inputs(ImportState& state, const GraphProto& graph, const ImportOptions& options,
+void add_inputs(ImportState& state, const ModelProto& model, const ImportOptions& options,
                 std::set<std::string>* used) {
+  const GraphProto& graph = model.graph();
   std::set<std::string> initialized;
   std::set<std::string> names;
   for (const TensorProto& proto : graph.initializer()) initialized.insert(proto.name());
-  const std::set<std::string> batch = batch_names(graph);
+  const std::set<std::string> batch = batch_names(model);
   for (const ValueInfoProto& input : graph.input()) {
     // Before IR version 4, every initializer was also listed as an input.
     if (initialized.contains(input.name())) continue;
@@ -358,7 +361,7 @@ ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& e
   };
   state.rounds_values = rounds_values(model);
   onnx::add_initializers(state, proto);
-  add_inputs(state, proto, options, used);
+  add_inputs(state, model, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
   tie_states(state.graph, model);
@@ -403,7 +406,7 @@ ir::Graph onnx_inputs(std::span<const std::byte> bytes, const ImportOptions& opt
     const ModelProto model = parse_network(bytes);
     ImportState state = begin(model);
     state.budget_bytes = kBudgetBytes;
-    add_inputs(state, model.graph(), options, nullptr);
+    add_inputs(state, model, options, nullptr);
     return std::move(state.graph);
   });
 }
