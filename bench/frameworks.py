@@ -52,8 +52,8 @@ def session(path, threads, library=None):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = threads, 3
     if library is not None:
-        options.register_custom_ops_library(library)
         options.add_session_config_entry("halftone.threads", str(threads))
+        options.register_custom_ops_library(library)  # which reads the entry
     found = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     name = found.get_inputs()[0].name
     return lambda x: found.run(None, {name: x})[0]

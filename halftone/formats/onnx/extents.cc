@@ -44,7 +44,7 @@ std::string add_atom(Exporter& exporter, const Extent::Atom& atom) {
   // Div rounds towards zero, as down: extents are not negative.
   const std::string_view op = atom.kind == AtomKind::kQuotient ? "Div"
                               : atom.kind == AtomKind::kLeast  ? "Min"
-                                                           : "Max";
+                                                               : "Max";
   return add_operation(exporter, op, a, b);
 }
 
