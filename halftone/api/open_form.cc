@@ -62,16 +62,16 @@ class Attributes {
 };
 
 /// @throws Error kShape unless two graphs with open extents have outputs of the same shapes at
-/// twice
-///         these sizes, if the first takes them
-void check_other_sizes(ir::Graph open, ir::Graph graph, ir::Sizes sizes) {
-  for (auto& [name, size] : sizes) size *= 2;
+///         twice these sizes, if the first takes them
+void check_other_sizes(ir::Graph open, ir::Graph graph, const ir::Sizes& sizes) {
+  ir::Sizes doubled;
+  for (const auto& [name, size] : sizes) doubled.emplace(name, 2 * size);
   try {
-    ir::fill_in_extents(open, sizes);
+    ir::fill_in_extents(open, doubled);
   } catch (const Error&) {
     return;  // such as a sentence beyond the table of positions
   }
-  ir::fill_in_extents(graph, sizes);
+  ir::fill_in_extents(graph, doubled);
   for (std::size_t i = 0; i < open.outputs().size(); ++i) {
     const ir::Shape& wanted = open.value(open.outputs()[i]).type.shape;
     const ir::Value& found = graph.value(graph.outputs()[i]);

@@ -139,7 +139,8 @@ compress::Budget budget_named(std::span<const std::string> limits) {
         std::ranges::find(compress::kMeasures, name, [](Measure each) { return to_string(each); });
     if (equals == std::string_view::npos || measure == compress::kMeasures.end()) {
       fail(ErrorKind::kUsage,
-           "budget: expected bytes=, us=, loss= or pj= and a number, found '" + limit + "'");
+           "budget: expected bytes=, us=, loss=, pj=, flash= or ram= and a number, found '" +
+               limit + "'");
     }
     if (budget[*measure])
       fail(ErrorKind::kUsage, "budget: " + std::string(name) + " is there twice");

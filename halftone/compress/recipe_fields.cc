@@ -224,19 +224,19 @@ Fields block_fields(v0::LayerSettings& s) {
 }
 
 Fields range_fields(v0::LayerSettings& s) {
-  static const RangeOptions kUsual;
+  static const RangeOptions usual;
   return {
       word_field(
           "calibrator", &s.calibrator,
           "How levels of activations follow from the samples: fit (the least error of a sample), "
           "or evenly over a range: min-max, moving-average, percentile, mse, kl",
-          kUsual.calibrator),
+          usual.calibrator),
       Field{"percentile", &s.percentile, "Percent of the values in the range of percentile",
             Range::between(50, 100)}
-          .usually(shown_number(kUsual.percentile)),
+          .usually(shown_number(usual.percentile)),
       Field{"momentum", &s.momentum, "Weight of older batches in moving-average",
             Range::between(0, 1)}
-          .usually(shown_number(kUsual.momentum)),
+          .usually(shown_number(usual.momentum)),
   };
 }
 

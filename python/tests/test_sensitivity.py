@@ -147,7 +147,7 @@ def test_budgets_may_be_texts_and_times() -> None:
     [
         ({"budget": {"bytes": 1000}}, "budget bytes=1000 cannot be met"),
         ({"budget": {}}, "expected one limit or two, found 0"),
-        ({"budget": "flash=60k"}, "budget: expected bytes=, us=, loss= or pj= and a number"),
+        ({"budget": "size=60k"}, "budget: expected bytes=, us=, loss=, pj=, flash= or ram= and a number"),
         ({"budget": {"pj": 1}}, "budget pj: nothing has measured or estimated it"),
         ({"budget": "loss=1", "weight_bits": 2}, "weight_bits: expected none beside budget="),
         ({"budget": "loss=1", "scheme": "nf4"}, "scheme: expected none beside budget="),

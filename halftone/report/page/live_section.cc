@@ -4,6 +4,7 @@
 
 #include "halftone/base/base64.h"
 #include "halftone/report/page/page_parts.h"
+#include "halftone/report/svg/picture.h"
 
 namespace halftone::report::page {
 
@@ -19,7 +20,7 @@ std::string live_section(const Content& content) {
              "<script type=\"application/wasm;base64\" id=halftone-wasm>{}</script>\n"
              "<script>{}</script>\n",
              content.live->style,
-             markup(classes.dump(-1, ' ', false, Json::error_handler_t::replace)),
+             svg::markup(classes.dump(-1, ' ', false, Json::error_handler_t::replace)),
              to_base64(content.live->bytes), content.live->script);
 }
 
