@@ -23,7 +23,7 @@ NETWORK = ROOT / "examples/mnist/mnist_mlp_700.onnx"
 # Of other programs: CMake, CTest, pip, mpirun, the scripts of this repository.
 OTHER_OPTIONS = """--component --static --preset --build --target --workflow --install --no-deps --hostfile --map-by --bind-to
 --cflags --libs --variable --prefix --cc --exe --Mdir --top-module --kernels --emulator-tools --row --folder
---systems --find-links --gc-sections --unresolved-symbols""".split()
+--systems --find-links --gc-sections --unresolved-symbols --gtest""".split()
 
 
 def output_of(program, *arguments):

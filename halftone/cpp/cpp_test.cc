@@ -213,10 +213,9 @@ TEST(Sessions, RunOnManyThreads) {
 TEST(Sessions, RefuseWhatDoesNotFit) {
   const Model model = load(kModel);
   Session session(model);
-  expect_error(ErrorKind::kShape, "input 'pixels': expected float32[1, 784], found float32[1, 783]",
-               [&] {
-                 (void)session.run(Tensor(Type::kFloat32, {1, 783}));
-               });
+  expect_error(ErrorKind::kShape, "input 'pixels': expected [1, 784], found [1, 783]", [&] {
+    (void)session.run(Tensor(Type::kFloat32, {1, 783}));
+  });
   expect_error(ErrorKind::kShape, "found int8[1, 784]", [&] {
     (void)session.run(Tensor(Type::kInt8, {1, 784}));
   });
