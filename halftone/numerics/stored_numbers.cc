@@ -148,8 +148,8 @@ std::uint8_t e3m5_code(double x) {
 }
 
 float e3m5_number(std::uint8_t code) {
-  constexpr std::uint32_t kOne = 127U << 23;
-  return std::bit_cast<float>(kOne + (std::uint32_t{code} << 18));
+  constexpr std::uint32_t kBitsOfOne = 127U << 23;
+  return std::bit_cast<float>(kBitsOfOne + (std::uint32_t{code} << 18));
 }
 
 std::string_view to_string(NumberType type) { return traits_of(type).name; }
