@@ -50,11 +50,11 @@ bool is_one_operator(const ModelProto& model) {
 }
 
 const std::string& network_bytes(const ModelProto& model) {
-  static const std::string kNone;
+  static const std::string none;
   for (const auto& attribute : model.graph().node(0).attribute()) {
     if (attribute.name() == kNetworkBytes) return attribute.s();
   }
-  return kNone;
+  return none;
 }
 
 }  // namespace halftone::formats::onnx

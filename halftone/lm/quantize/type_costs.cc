@@ -136,8 +136,7 @@ std::vector<const WeightType*> types_by_bits(const TypeCosts& costs,
   std::ranges::sort(types, [](const WeightType* a, const WeightType* b) {
     return std::pair(a->bits(), a->name) < std::pair(b->bits(), b->name);
   });
-  const auto repeated = std::ranges::unique(types);
-  types.erase(repeated.begin(), repeated.end());
+  types.erase(std::unique(types.begin(), types.end()), types.end());
   return types;
 }
 

@@ -151,15 +151,15 @@ std::vector<std::int64_t> packed_sizes(NodeBuilder& node) {
 
 /// Attention of one input, which a layer turns into queries, keys and values.
 void build_packed_attention(NodeBuilder& node) {
-  enum : std::size_t { kInput, kWeights, kBias, kMask, kPast, kScores, kRest };
+  enum : std::size_t { kInput, kWeights, kProductBias, kMask, kPast, kScores, kRest };
   refuse_inputs(node, kRest, "a cache that is shared between runs");
   if (node.int_attribute("do_rotary", 0) != 0) NodeBuilder::unsupported("do_rotary");
   const std::vector<std::int64_t> sizes = packed_sizes(node);
   Function function(node, kOpset);
   function.add("MatMul", {function.in(kInput), function.in(kWeights)}, "product");
   std::string packed = "product";
-  if (node.has_input(kBias)) {
-    function.add("Add", {packed, function.in(kBias)}, "packed");
+  if (node.has_input(kProductBias)) {
+    function.add("Add", {packed, function.in(kProductBias)}, "packed");
     packed = "packed";
   }
   Function::Names inputs;
