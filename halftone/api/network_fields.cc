@@ -62,8 +62,8 @@ Field state_field(std::filesystem::path& state) {
 }
 
 Field run_batch_field(std::optional<std::size_t>& batch) {
-  constexpr double kMostSamples = 1099511627776;  // 2^40
-  return Field{"batch", &batch, "Samples per run", Range::between(1, kMostSamples)}.usually(
+  constexpr double kSampleLimit = 1099511627776;  // 2^40
+  return Field{"batch", &batch, "Samples per run", Range::between(1, kSampleLimit)}.usually(
       "1, or that of the network");
 }
 
