@@ -131,7 +131,7 @@ def test_data_that_cannot_be_used(name: str) -> None:
 
 
 OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"weight_bits": 0}, ValueError, "weight_bits: expected at least 1, found 0"),
+    ({"weight_bits": 0}, ValueError, "weight_bits: expected 1 to 16 or none, found 0"),
     ({"weight_bits": "2"}, TypeError, "weight_bits: expected an integer"),
     ({"scheme": "absent"}, ValueError, "absent"),
     ({"skip": ["head"]}, ValueError, "skip: no layer has the name 'head'"),

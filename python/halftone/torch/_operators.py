@@ -108,7 +108,7 @@ class _File:
         try:
             session = self._idle[key].pop()
         except (KeyError, IndexError):
-            session = native.Session(self.model(shape)._plan(batch))
+            session = self.model(shape).session(batch)._session
         session.run(arrays, out)
         idle = self._idle.get(key)
         if idle is None:
