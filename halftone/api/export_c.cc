@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halftone/api/made_files.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/base/base64.h"
 #include "halftone/base/child.h"
 #include "halftone/base/error.h"
@@ -106,8 +107,9 @@ WasmModule wasm_module(Network network, v0::ExportCOptions options) {
   return module;
 }
 
-LiveModule live_module(Network network) {
+LiveModule live_module(Network network, const data::Dataset* data) {
   const std::string name = network.name;
+  if (data != nullptr) network = with_samples(std::move(network), *data);
   WasmModule module = wasm_module(std::move(network));
   if (module.bytes.size() <= kMaxLiveBytes) {
     return {std::move(module.bytes), module.script + std::string(export_c::live_script()),

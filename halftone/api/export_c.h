@@ -7,6 +7,7 @@
 #include <string>
 
 #include "halftone/api/network.h"
+#include "halftone/data/dataset.h"
 #include "halftone/types/export_c.hpp"
 
 namespace halftone {
@@ -30,9 +31,8 @@ struct WasmModule {
 
 /// Compiles the C sources of a network by Clang: the same bits in a browser.
 /// @param options  `vectors` and `core` have no meaning
-/// @throws Error as export_c_sources(); kUnsupported without clang and wasm-ld; kIo if the folder
-/// of
-///         temporary files cannot be written
+/// @throws Error as export_c_sources(); kUnsupported without clang and wasm-ld; kIo if
+///         the folder of temporary files cannot be written
 WasmModule wasm_module(Network network, v0::ExportCOptions options = {});
 
 /// A part of a page that runs a network: an element with the id halftone-live shows it, an element
@@ -43,8 +43,10 @@ struct LiveModule {
   std::string style;
 };
 
-/// @throws Error as wasm_module(); kUnsupported if the module has more than kMaxLiveBytes
-LiveModule live_module(Network network);
+/// @param data  samples that show the numbers of open extents; may be null
+/// @throws Error as wasm_module() and with_samples(); kUnsupported if the module has more than
+///         kMaxLiveBytes
+LiveModule live_module(Network network, const data::Dataset* data);
 inline constexpr std::size_t kMaxLiveBytes = std::size_t{16} << 20;
 
 /// Writes NAME.wasm, NAME.js and index.html, which runs the network without a server.

@@ -26,10 +26,10 @@ Dim symbol(const char* name) { return ir::dim_of(ir::Extent::symbol(name)); }
 
 /// Images [N, H, W, 2]: a layer with a stride, its mean over the width, and all rows of that as
 /// one.
-Network network(Dim rows, Dim cols) {
+Network network(Dim rows, Dim cols, Dim batch = kBatch) {
   ir::Graph graph;
   Random random(5);
-  const auto x = graph.add_input("x", ir::test::float_type({kBatch, rows, cols, 2}));
+  const auto x = graph.add_input("x", ir::test::float_type({batch, rows, cols, 2}));
   const auto w = graph.add_constant("w", ir::test::uniform_tensor({8, 3, 3, 2}, random, -1, 1));
   ir::Window window = ir::plain_window(2);
   window.strides = {2, 2};
@@ -37,7 +37,7 @@ Network network(Dim rows, Dim cols) {
   const auto y = graph.add_node("layer", ir::Conv{window, 1, {}}, {x, w});
   const auto z = graph.add_node("mean", ir::Reduce{ir::ReduceKind::kMean, {2}, false}, {y});
   const ir::Extent flat = ir::extent_of(graph.value(z).type.shape[1]) * 8;
-  graph.add_output(graph.add_node("rows", ir::Reshape{{kBatch, ir::dim_of(flat)}}, {z}));
+  graph.add_output(graph.add_node("rows", ir::Reshape{{batch, ir::dim_of(flat)}}, {z}));
   return Network(std::move(graph), "images");
 }
 
@@ -93,6 +93,18 @@ TEST(OpenExtents, TakeTheSizesOfSamples) {
   expect_error(ErrorKind::kShape, "images: samples [6, 5, 7] of samples do not fit input 'x'", [&] {
     shape_with({4, 6, 5, 7});
   });
+}
+
+TEST(OpenExtents, TakeTheSizesOfSamplesBesideABatchOfFour) {
+  const auto open = [] { return network(symbol("H"), symbol("W"), 4); };
+  const Network found = with_samples(open(), samples({8, 6, 5, 2}));
+  EXPECT_EQ(found.graph.value(found.graph.inputs()[0]).type.shape, (ir::Shape{4, 6, 5, 2}));
+  const Network quantized(quantize(open(), samples({16, 8, 6, 2}), {}).graph);
+  const Network fixed(quantize(network(8, 6, 4), samples({16, 8, 6, 2}), {}).graph);
+  EXPECT_TRUE(is_open(quantized));
+  std::vector<ir::Tensor> x;
+  x.push_back(image(4, 8, 6));
+  EXPECT_TRUE(std::ranges::equal(run(quantized, x)[0].bytes(), run(fixed, x)[0].bytes()));
 }
 
 TEST(OpenExtents, StayInWhatIsQuantized) {

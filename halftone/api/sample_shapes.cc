@@ -39,10 +39,10 @@ std::vector<Extents> orders_of(const data::SampleShape& sample) {
   return orders;
 }
 
-/// The shape of an input with the extents of its samples; nullopt if they do not fit.
-std::optional<ir::Shape> filled(const ir::Shape& input, const data::SampleShape& sample) {
-  const auto batch = std::ranges::find_if(input.dims(), ir::depends_on_batch);
-  const auto axis = static_cast<std::size_t>(batch - input.dims().begin());
+/// The same for an input whose samples lie along an axis; nullopt if they do not fit.
+/// @param axis  the rank: the input is one sample
+std::optional<ir::Shape> filled_along(const ir::Shape& input, std::size_t axis,
+                                      const data::SampleShape& sample) {
   for (const Extents& order : orders_of(sample)) {
     std::vector<ir::Dim> dims(input.dims().begin(), input.dims().end());
     if (axis < dims.size()) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -51,6 +51,20 @@ std::optional<ir::Shape> filled(const ir::Shape& input, const data::SampleShape&
       dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), input[axis]);
     }
     return ir::Shape(std::move(dims));
+  }
+  return std::nullopt;
+}
+
+/// The shape of an input with the extents of its samples; nullopt if they do not fit. The axis of a
+/// batch that has a number is found as by compress::make_feed().
+std::optional<ir::Shape> filled(const ir::Shape& input, const data::SampleShape& sample) {
+  const auto batch = std::ranges::find_if(input.dims(), ir::depends_on_batch);
+  if (batch != input.dims().end()) {
+    return filled_along(input, static_cast<std::size_t>(batch - input.dims().begin()), sample);
+  }
+  for (std::size_t axis = 0; axis <= input.rank(); ++axis) {
+    if (axis < input.rank() && ir::is_expression(input[axis])) continue;
+    if (auto found = filled_along(input, axis, sample)) return found;
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "halftone/api/export_c.h"
 #include "halftone/api/language_report.h"
@@ -120,7 +121,10 @@ void run(const ReportOptions& options, const Machine& machine) {
       report::page::SideFiles{side_files(options.sensitivities), side_files(options.searches),
                               side_files(options.trainings)});
   if (options.is_live) {
-    content.live = live_module(load(options.model, options.model_options.parse()));
+    std::optional<data::Dataset> samples;
+    if (!options.data.source.paths.empty()) samples = options.data.source.open();
+    content.live = live_module(load(options.model, options.model_options.parse()),
+                               samples ? &*samples : nullptr);
   }
   content.report = [&] {
     Progress progress(options.common, machine);

@@ -48,12 +48,12 @@ Report report(const Model& model, const ReportOptions& options) {
         page::Content content = content_of(page::SideFiles{side_files(options.sensitivities),
                                                            side_files(options.searches),
                                                            side_files(options.trainings)});
-        if (options.live) content.live = live_module(Internals::network(model));
         ReportedNetworks networks{Internals::network(model), network_of(options.reference)};
         for (const Model& each : options.beside) {
           networks.beside.push_back(&Internals::network(each));
         }
         const data::Dataset* data = options.data ? &Internals::dataset(*options.data) : nullptr;
+        if (options.live) content.live = live_module(Internals::network(model), data);
         content.report = report_model(networks, data, report_options(options, raised));
         Report result{to_html(content), to_json(content), {}};
         for (page::OverlayFile& file : page::overlays(content.report.model)) {

@@ -74,7 +74,6 @@ ReportPage report_network(const Network& network, const Network* reference,
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     page::Content content = content_of(page::SideFiles{
         side_files(how.sensitivities), side_files(how.searches), side_files(how.trainings)});
-    if (how.live) content.live = live_module(network);
     ModelReportOptions options;
     options.evaluation.batch = how.batch;
     options.evaluation.progress = progress;
@@ -85,6 +84,7 @@ ReportPage report_network(const Network& network, const Network* reference,
     options.num_worst = how.worst;
     options.classes = how.classes;
     const data::Dataset* data = samples == nullptr ? nullptr : &samples->dataset;
+    if (how.live) content.live = live_module(network, data);
     content.report = report_model({network, reference, beside}, data, options);
     ReportPage result{to_html(content), to_json(content), {}};
     for (page::OverlayFile& file : page::overlays(content.report.model)) {
