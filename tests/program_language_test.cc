@@ -90,6 +90,29 @@ TEST_F(ProgramStories, EndWhereTheyAreToldTo) {
                  "expected at most 4 tokens, which is the context, found 5 (--context)");
 }
 
+TEST_F(ProgramStories, FollowASchemaOrAGrammar) {
+  const std::string schema =
+      R"({"type":"object","properties":{"name":{"type":"string","maxLength":20},)"
+      R"("age":{"type":"integer","minimum":3,"maximum":9}},"required":["name","age"]})";
+  write_file(path("s.json"), std::string_view(schema));
+  for (const char* seed : {"1", "2", "3"}) {
+    const json found = generate(kOnce + "--temperature 1.5 -n 200 --seed " + seed +
+                                " --json-schema " + path("s.json"));
+    EXPECT_EQ(found["end"], "token");
+    const json text = json::parse(found["text"].get<std::string>());
+    EXPECT_EQ(text.size(), 2U);
+    EXPECT_TRUE(text["name"].is_string());
+    EXPECT_GE(text["age"].get<int>(), 3);
+    EXPECT_LE(text["age"].get<int>(), 9);
+  }
+  EXPECT_EQ(generate(kOnce + "--grammar 'root ::= \" said Tom\" [.!]'")["text"], " said Tom.");
+  const std::string verb = "generate " + model_ + " " + kOnce;
+  expect_failure(verb + "--json-schema json --grammar x", 2, "either a JSON schema or a grammar");
+  expect_failure(verb + "--json-schema none.json", 3, "none.json: cannot open");
+  expect_failure(verb + "--json-schema '{\"not\": {}}'", 5, "at '#': 'not' is not supported");
+  expect_failure(verb + "--grammar 'root ::= (\"a\"'", 4, "grammar, line 1: expected ')'");
+}
+
 TEST_F(ProgramStories, BeginFromAFileOrAPipe) {
   write_file(path("p.txt"), std::string_view("Once upon a time"));
   const std::string rest = "-n 10 --temperature 0 -f ";

@@ -123,7 +123,10 @@ Fields fields_of(v0::GenerateOptions& o) {
   fields = joined(std::move(fields), fields_of(o.sampling));
   return joined(
       std::move(fields),
-      {{"sequence", &o.sequence, "Sequence of the model that is continued"},
+      {{"json_schema", &o.json_schema,
+        "What the text has to be: a JSON schema, a file with one, or json for any object"},
+       {"grammar", &o.grammar, "The same as a grammar of llama.cpp (GBNF), or a file with one"},
+       {"sequence", &o.sequence, "Sequence of the model that is continued"},
        Field{"control", &o.control,
              "Read control tokens such as <|im_start|> in the prompt; else they are plain text"}
            .as("--control-tokens")});

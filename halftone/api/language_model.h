@@ -15,6 +15,7 @@
 
 #include "halftone/base/paths.h"
 #include "halftone/lm/chat/model_texts.h"
+#include "halftone/lm/constrain/constraint.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/types/language.hpp"
@@ -89,12 +90,16 @@ class TextModel {
   ///         else as lm::ChatTemplate::parsed() and map_file()
   [[nodiscard]] lm::ChatTemplate chat_template(std::string_view choice = "") const;
 
+  /// The tokens as constraints of texts need them, made when they are first asked for.
+  [[nodiscard]] std::shared_ptr<const lm::ConstraintTokens> constraint_tokens();
+
  private:
   std::string name_;
   lm::ModelTexts texts_;
   std::unique_ptr<lm::TokenModel> model_;
   std::size_t trained_context_;
   std::string device_;
+  std::shared_ptr<const lm::ConstraintTokens> constraint_tokens_;  // shared by texts in progress
 };
 
 /// Whether a path is read as a language model: *.gguf, *.safetensors, *.bin, a folder.

@@ -2,7 +2,13 @@
 #include "halftone/api/text_generation.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/lm/constrain/grammar_text.h"
+#include "halftone/lm/constrain/json_schema.h"
 
 namespace halftone {
 namespace {
@@ -46,11 +52,42 @@ bool begins_twice(const TextModel& model, std::span<const lm::TokenId> prompt) {
   return begin != lm::kNoToken && prompt.size() >= 2 && prompt[0] == begin && prompt[1] == begin;
 }
 
+/// A text, or the text of a file.
+std::string text_or_file(const std::string& given, bool is_text) {
+  if (is_text) return given;
+  const std::vector<std::byte> bytes = read_file(given);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The grammar that a text has to follow; null: none.
+std::shared_ptr<const lm::Grammar> grammar_of(const v0::GenerateOptions& options) {
+  if (!options.json_schema.empty() && !options.grammar.empty()) {
+    fail(ErrorKind::kUsage, "expected either a JSON schema or a grammar, found both");
+  }
+  if (options.json_schema == "json") {
+    return std::make_shared<lm::Grammar>(lm::grammar_of_json_objects());
+  }
+  if (!options.json_schema.empty()) {
+    const std::size_t first = options.json_schema.find_first_not_of(" \t\r\n");
+    const bool is_text = first != std::string::npos && options.json_schema[first] == '{';
+    return std::make_shared<lm::Grammar>(
+        lm::grammar_of_schema(text_or_file(options.json_schema, is_text)));
+  }
+  if (options.grammar.empty()) return nullptr;
+  const bool is_text = options.grammar.find("::=") != std::string::npos;
+  return std::make_shared<lm::Grammar>(lm::parse_grammar(text_or_file(options.grammar, is_text)));
+}
+
 /// @param job  the end tokens of the model are added
 lm::Generation generated(TextModel& model, const std::vector<lm::TokenId>& prompt,
                          lm::GenerateJob job) {
   const auto& ends = model.texts().end_tokens;
   job.end_tokens.insert(job.end_tokens.end(), ends.begin(), ends.end());
+  std::optional<lm::Constraint> constraint;
+  if (auto grammar = grammar_of(job)) {
+    constraint.emplace(std::move(grammar), model.constraint_tokens(), job.end_tokens, job.is_begin);
+    job.constraint = &*constraint;
+  }
   lm::Generation found = lm::generate(model.model(), model.tokenizer(), prompt, job);
   found.begins_twice = begins_twice(model, prompt);
   return found;

@@ -14,7 +14,8 @@
 namespace halftone {
 
 /// Continues a text.
-/// @throws Error as lm::Tokenizer::encode() and lm::generate()
+/// @throws Error as lm::Tokenizer::encode() and lm::generate(); kUsage if the options have both a
+///         JSON schema and a grammar; as lm::grammar_of_schema(), lm::parse_grammar()
 lm::Generation generate_text(TextModel& model, std::string_view prompt,
                              const v0::GenerateOptions& options = {},
                              const v0::OnToken& on_token = {});

@@ -34,6 +34,8 @@ v0::GenerateOptions generate_options(const halftone_generate_options& options,
     generate.stops.emplace_back(&required(options.stops[i], "options.stops"));
   }
   generate.control = options.control != 0;
+  if (options.json_schema != nullptr) generate.json_schema = options.json_schema;
+  if (options.grammar != nullptr) generate.grammar = options.grammar;
   return generate;
 }
 

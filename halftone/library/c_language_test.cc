@@ -294,6 +294,21 @@ TEST_F(CLanguage, EndsForOtherReasons) {
   EXPECT_STREQ(halftone_end_name(static_cast<halftone_end>(5)), "unknown");
 }
 
+TEST_F(CLanguage, FollowsAGrammar) {
+  auto options = sized<halftone_generate_options>();
+  auto result = sized<halftone_generation>();
+  options.grammar = "root ::= \"yes\" | \"no\"";
+  ASSERT_OK(halftone_language_model_generate(model_, "Once", &options, &result));
+  EXPECT_THAT(std::string(result.text), testing::AnyOf("yes", "no"));
+  EXPECT_EQ(result.end, HALFTONE_END_TOKEN);
+  options.grammar = nullptr;
+  options.json_schema = R"({"enum": [17, "x"]})";
+  ASSERT_OK(halftone_language_model_generate(model_, "Once", &options, &result));
+  EXPECT_THAT(std::string(result.text), testing::AnyOf("17", "\"x\""));
+  options.json_schema = R"({"type": "whole"})";
+  EXPECT_EQ(halftone_language_model_generate(model_, "Once", &options, &result), HALFTONE_FORMAT);
+}
+
 TEST_F(CLanguage, AnswersTheLastMessage) {
   const halftone_message first[] = {{HALFTONE_SYSTEM, "s"}, {HALFTONE_USER, "Hi"}};
   std::string prompt(100, '?');

@@ -217,15 +217,18 @@ typedef struct halftone_generate_options {
   const char* chat_template; /**< of answers: "chatml", ..., text or file in Jinja; NULL: its own */
   halftone_token_callback on_token; /**< may be NULL */
   void* user;                       /**< for the callback */
-  int forgets; /**< nonzero: where a conversation leaves less than a quarter of the
-                    context for the answer, or max_tokens if that is less, its oldest
-                    turns are left out until it takes half */
+  int forgets;             /**< nonzero: where a conversation leaves less than a quarter of the
+                                context for the answer, or max_tokens if that is less, its oldest
+                                turns are left out until it takes half */
+  const char* json_schema; /**< what the text has to be: a JSON schema, a file with one, or "json"
+                                for any object; NULL: any text */
+  const char* grammar;     /**< the same in the notation of llama.cpp (GBNF), or a file with it */
 } halftone_generate_options;
 
 /** Why a generation ended. */
 typedef enum halftone_end {
   HALFTONE_END_COUNT = 0,      /**< it has as many tokens as were asked for */
-  HALFTONE_END_TOKEN = 1,      /**< an end token of the model, which has no text */
+  HALFTONE_END_TOKEN = 1,      /**< an end token, which has no text; or a grammar allows no more */
   HALFTONE_END_TEXT = 2,       /**< a stop text */
   HALFTONE_END_CONTEXT = 3,    /**< the context is full */
   HALFTONE_END_INTERRUPTED = 4 /**< the callback stopped it */

@@ -83,6 +83,8 @@ class GenerateOptions(TypedDict, total=False):
     repeat_window: int
     seed: int
     stop: str | Sequence[str]
+    json_schema: str
+    grammar: str
     sequence: int
     control: bool
 

@@ -169,6 +169,20 @@ def test_options_of_sampling(model: ht.LanguageModel) -> None:
         model.generate("x", heat=1.0)  # type: ignore[call-arg]
 
 
+def test_texts_follow_schemas_and_grammars(model: ht.LanguageModel) -> None:
+    schema = {"type": "array", "items": {"enum": [1, "two"]}, "minItems": 2, "maxItems": 3}
+    for seed in range(5):
+        found = model.generate("x", json_schema=json.dumps(schema), temperature=2, seed=seed)
+        assert found.end == "token"
+        items = json.loads(found.text)
+        assert 2 <= len(items) <= 3 and set(items) <= {1, "two"}
+    assert model.generate("x", grammar='root ::= "a" [b-d]').text in ("ab", "ac", "ad")
+    with pytest.raises(ValueError, match="expected either a JSON schema or a grammar"):
+        model.generate("x", json_schema="json", grammar='root ::= "a"')
+    with pytest.raises(NotImplementedError, match="'not' is not supported"):
+        model.generate("x", json_schema='{"not": {}}')
+
+
 def test_callbacks_stop_and_raise(model: ht.LanguageModel) -> None:
     whole = model.generate("x", max_tokens=12)
     calls: list[str] = []

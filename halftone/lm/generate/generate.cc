@@ -70,8 +70,7 @@ class Run {
   void write(std::vector<float> logits) {
     for (;;) {
       // Some models have logits without a token, which pad their number.
-      const TokenId token = sampler_.sample(std::span(logits).first(num_tokens_));
-      sampler_.accept(token);
+      const TokenId token = draw(std::span(logits).first(num_tokens_));
       result_.tokens.push_back(token);
       if (result_.tokens.size() == 1) result_.first_seconds = watch_.seconds();
       const std::string piece = stream_.push(token);
@@ -86,6 +85,13 @@ class Run {
     }
     result_.generate_seconds = watch_.seconds() - result_.first_seconds;
   }
+  TokenId draw(std::span<float> logits) {
+    if (options_.constraint != nullptr) options_.constraint->apply(logits);
+    const TokenId token = sampler_.sample(logits);
+    sampler_.accept(token);
+    if (options_.constraint != nullptr) options_.constraint->accept(token);
+    return token;
+  }
   bool goes_on(TokenId token, std::string_view text) {
     return !options_.on_token || options_.on_token(token, text);
   }
@@ -96,6 +102,9 @@ class Run {
   bool has_ended() {
     if (stream_.stop_reason() == StopReason::kToken) return end(End::kToken);
     if (stream_.stop_reason() == StopReason::kText) return end(End::kText);
+    if (options_.constraint != nullptr && options_.constraint->must_end()) {
+      return end(End::kToken);
+    }
     if (result_.tokens.size() >= options_.max_tokens) return end(End::kCount);
     if (model_.length(options_.sequence) >= model_.context()) return end(End::kContext);
     return false;

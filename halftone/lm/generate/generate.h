@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "halftone/lm/constrain/constraint.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/lm/text/tokenizer.h"
 #include "halftone/types/language.hpp"
@@ -19,13 +20,14 @@ struct GenerateJob : v0::GenerateOptions {
   std::vector<TokenId> end_tokens{};
   bool is_begin = false;  ///< the result is a text of its own: an answer
   v0::OnToken on_token{};
+  Constraint* constraint = nullptr;  ///< at the beginning of a text; null: none
 };
 
 /// Continues a text token by token. The sequence begins anew, except where it has the tokens of the
 /// prompt already; after this it has the prompt and the tokens but the last one.
 /// @param prompt   the whole text so far, not empty
 /// @throws Error   kUsage if the prompt is empty or longer than the context, before anything is
-///                 run, or there is no such sequence; as Sampler
+///                 run, or there is no such sequence; as Sampler and Constraint
 Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
                     const GenerateJob& job);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/generate/generate.h"
 
+#include <memory>
+
 #include "halftone/base/testing.h"
+#include "halftone/lm/constrain/grammar_text.h"
 #include "halftone/lm/generate/testing.h"
 #include "halftone/lm/text/testing.h"
 
@@ -45,6 +48,25 @@ TEST_F(Generations, EndAtTheEndToken) {
   EXPECT_THAT(model_.tokens(0), ElementsAreArray(tokenizer_.encode("Halftone")))
       << "all but the end token";
   EXPECT_GT(found.first_seconds, 0);
+}
+
+TEST_F(Generations, FollowAGrammarWhateverTheModelPrefers) {
+  const auto tokens = std::make_shared<ConstraintTokens>(tokenizer_);
+  const auto grammar =
+      std::make_shared<Grammar>(parse_grammar("root ::= \"l\" [a-f] \"t\" | \"x\"+"));
+  Constraint constraint(grammar, tokens, {kEnd}, false);
+  options_.constraint = &constraint;
+  Generation found = continued("Ha");
+  EXPECT_EQ(found.text, "lft") << "nothing may follow";
+  EXPECT_EQ(to_string(found.end), "token");
+  EXPECT_THAT(found.tokens, ElementsAre('l', 'f', 't'));
+  Constraint other(std::make_shared<Grammar>(parse_grammar("root ::= [^l] . .*")), tokens, {},
+                   false);
+  options_.constraint = &other;
+  options_.max_tokens = 5;
+  found = continued("Ha");
+  EXPECT_EQ(found.text.substr(0, 1), std::string(1, '\0')) << "the first of equal logits";
+  EXPECT_EQ(to_string(found.end), "count");
 }
 
 TEST_F(Generations, EndForOtherReasons) {

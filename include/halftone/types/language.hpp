@@ -75,12 +75,19 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<std::string> stops{};  ///< the result ends in front of the first of these texts
     std::size_t sequence = 0;          ///< of the model
     bool control = false;              ///< find control tokens in a prompt that is text
+    /// What the text has to be: a JSON schema, a file with one, or "json" for any object. Tokens
+    /// that lead to no such text are not drawn, and the others keep their relative probabilities;
+    /// the text is whole unless the count or the context ends it.
+    std::string json_schema{};
+    /// The same as a grammar in the notation of llama.cpp (GBNF), or a file with one.
+    std::string grammar{};
   };
 
   /// Why a generation ended.
   enum class End : std::uint8_t {
     kCount,        ///< it has as many tokens as were asked for
-    kToken,        ///< an end token of the model, which has no text
+    kToken,        ///< an end token of the model, which has no text; or the text of a grammar is
+                   ///< whole
     kText,         ///< a stop text
     kContext,      ///< the context is full
     kInterrupted,  ///< OnToken ended it

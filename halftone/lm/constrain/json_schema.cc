@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/constrain/json_schema.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/base/json/json_text.h"
+#include "halftone/lm/constrain/json_text_rules.h"
+#include "halftone/lm/constrain/schema_merge.h"
+#include "halftone/lm/constrain/schema_parts.h"
+
+namespace halftone::lm {
+namespace {
+
+/// Keywords that would rule out what a grammar gives.
+constexpr std::array<std::string_view, 13> kUnsupportedKeywords{"not",
+                                                                "if",
+                                                                "then",
+                                                                "else",
+                                                                "dependentRequired",
+                                                                "dependencies",
+                                                                "dependentSchemas",
+                                                                "propertyNames",
+                                                                "contains",
+                                                                "patternProperties",
+                                                                "$dynamicRef",
+                                                                "$recursiveRef",
+                                                                "unevaluatedItems"};
+
+/// Keywords beside which a reference or a choice of branches has to be merged.
+constexpr std::array<std::string_view, 24> kConstraints{
+    "type",       "enum",        "const",         "properties",      "required",
+    "items",      "minItems",    "maxItems",      "prefixItems",     "additionalProperties",
+    "minLength",  "maxLength",   "pattern",       "format",          "minimum",
+    "maximum",    "allOf",       "anyOf",         "oneOf",           "exclusiveMinimum",
+    "multipleOf", "uniqueItems", "minProperties", "exclusiveMaximum"};
+
+bool has_constraints(const Schema& schema) {
+  return std::ranges::any_of(kConstraints, [&](auto key) { return schema.contains(key); });
+}
+
+Schema without(Schema schema, std::string_view key) {
+  schema.erase(std::string(key));
+  return schema;
+}
+
+/// The parts of a JSON pointer in a fragment of a URI (RFC 6901, section 6).
+std::string unescaped_pointer(const std::string& reference) {
+  std::string pointer;
+  for (std::size_t i = 1; i < reference.size(); ++i) {
+    std::uint8_t byte = 0;
+    const char* first = reference.data() + i + 1;
+    const char* last = first + std::min<std::size_t>(2, reference.size() - i - 1);
+    const bool is_escape = reference[i] == '%' && last == first + 2 &&
+                           std::from_chars(first, last, byte, 16).ptr == last;
+    pointer += is_escape ? static_cast<char>(byte) : reference[i];
+    if (is_escape) i += 2;
+  }
+  return pointer;
+}
+
+class SchemaReader {
+ public:
+  explicit SchemaReader(const Schema& root) : root_(root), json_(grammar_) {}
+
+  Grammar operator()() {
+    const Symbol rule = grammar_.declare("root");
+    grammar_.define(rule, choices_of(root_, "#"));
+    grammar_.set_root(rule);
+    return std::move(grammar_);
+  }
+
+ private:
+  Choices choices_of(const Schema& schema, const std::string& where) {
+    if (schema.is_boolean()) return schema == true ? json_.value() : Choices{};
+    if (!schema.is_object()) fail_schema(where, "expected a schema, found " + schema.dump());
+    if (schema.contains("$ref") && !has_constraints(schema)) return referred(schema["$ref"], where);
+    if (++depth_ > Grammar::kMaxDepth)
+      schema_unsupported(where, "nesting of more than 100 schemas");
+    Choices choices = of_flat(flat(schema, where, 0), where);
+    --depth_;
+    return choices;
+  }
+  Choices referred(const Schema& reference, const std::string& where) {
+    const Schema& target = find(reference, where);
+    const auto name = reference.get<std::string>();
+    const auto [found, is_new] = references_.try_emplace(name);
+    if (is_new) {
+      found->second = grammar_.declare(name);
+      const Symbol rule = found->second;
+      grammar_.define(rule, choices_of(target, name));
+    }
+    return {{references_.at(name)}};
+  }
+  const Schema& find(const Schema& reference, const std::string& where) {
+    const std::string name = reference.is_string() ? reference.get<std::string>() : "";
+    const bool is_pointer = name == "#" || name.starts_with("#/");
+    if (!is_pointer) schema_unsupported(where, "$ref " + reference.dump() + ": other than '#/...'");
+    try {
+      return root_.at(Schema::json_pointer(unescaped_pointer(name)));
+    } catch (const Schema::exception&) {
+      fail_schema(where, "$ref: expected a part of the schema, found '" + name + "'");
+    }
+  }
+  /// The schema without references and "allOf" of its own.
+  Schema flat(const Schema& schema, const std::string& where, std::size_t depth) {
+    if (!schema.is_object()) return schema;
+    if (depth > Grammar::kMaxDepth)
+      schema_unsupported(where, "a schema that refers to itself in 'allOf'");
+    if (schema.contains("$ref")) {
+      const Schema target = flat(find(schema["$ref"], where), where, depth + 1);
+      return flat(merged(target, without(schema, "$ref"), where), where, depth + 1);
+    }
+    if (!schema.contains("allOf")) return schema;
+    const Schema& parts = schema["allOf"];
+    if (!parts.is_array()) fail_schema(where, "allOf: expected a list, found " + parts.dump());
+    Schema all = without(schema, "allOf");
+    for (const Schema& each : parts) all = merged(all, flat(each, where, depth + 1), where);
+    return all;
+  }
+  Choices of_flat(const Schema& schema, const std::string& where) {
+    if (schema.is_boolean()) return schema == true ? json_.value() : Choices{};
+    check_keywords(schema, where);
+    if (schema.contains("anyOf")) return of_branches(schema, "anyOf", where);
+    if (schema.contains("oneOf")) return of_branches(schema, "oneOf", where);
+    if (schema.contains("const")) return of_values(schema, Schema::array({schema["const"]}), where);
+    if (schema.contains("enum")) return of_values(schema, schema["enum"], where);
+    const std::vector<std::string> types = types_of(schema, where);
+    if (types.empty() && !schema.contains("type")) return json_.value();
+    std::vector<Choices> all;
+    for (const std::string& type : types) all.push_back(of_type(schema, type, where));
+    return Grammar::either(std::move(all));
+  }
+  static void check_keywords(const Schema& schema, const std::string& where) {
+    for (const std::string_view key : kUnsupportedKeywords) {
+      if (schema.contains(key)) schema_unsupported(where, "'" + std::string(key) + "'");
+    }
+    const bool is_open = schema.value("additionalProperties", Schema(false)) != false;
+    if (schema.contains("unevaluatedProperties") && is_open) {
+      schema_unsupported(where, "'unevaluatedProperties' beside 'additionalProperties'");
+    }
+  }
+  Choices of_branches(const Schema& schema, const std::string& key, const std::string& where) {
+    const Schema& branches = schema[key];
+    if (!branches.is_array() || branches.empty()) {
+      fail_schema(where, key + ": expected a list of schemas, found " + branches.dump());
+    }
+    const Schema base = without(schema, key);
+    if (base.contains("oneOf")) schema_unsupported(where, "'anyOf' beside 'oneOf'");
+    std::vector<Schema> whole;
+    std::vector<Choices> all;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      const std::string place = where + "/" + key + "/" + std::to_string(i);
+      whole.push_back(merged(base, flat(branches[i], place, 0), place));
+      all.push_back(choices_of(has_constraints(base) ? whole.back() : branches[i], place));
+    }
+    if (key == "oneOf") check_disjoint(whole, where);
+    return Grammar::either(std::move(all));
+  }
+  static void check_disjoint(const std::vector<Schema>& branches, const std::string& where) {
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      for (std::size_t j = i + 1; j < branches.size(); ++j) {
+        if (are_disjoint(branches[i], branches[j])) continue;
+        schema_unsupported(where, "'oneOf' whose branches " + std::to_string(i) + " and " +
+                                      std::to_string(j) +
+                                      " a value may fit both (use 'anyOf'): it");
+      }
+    }
+  }
+  Choices of_values(const Schema& schema, const Schema& values, const std::string& where) {
+    if (!values.is_array()) fail_schema(where, "enum: expected a list, found " + values.dump());
+    Schema others = without(without(without(schema, "type"), "enum"), "const");
+    if (has_constraints(others)) {
+      schema_unsupported(where, "'enum' or 'const' beside '" + first_constraint(others) + "'");
+    }
+    const std::vector<std::string> types = types_of(schema, where);
+    Choices all;
+    for (const Schema& value : values) {
+      const bool fits = !schema.contains("type") || std::ranges::any_of(types, [&](auto& type) {
+        return is_of_type(value, type);
+      });
+      if (fits) all.push_back(grammar_.text(value.dump())[0]);
+    }
+    return all;
+  }
+  static std::string first_constraint(const Schema& schema) {
+    return std::string(
+        *std::ranges::find_if(kConstraints, [&](auto key) { return schema.contains(key); }));
+  }
+  Choices of_type(const Schema& schema, const std::string& type, const std::string& where) {
+    const SchemaScope scope{grammar_, json_, [this](const Schema& inner, const std::string& place) {
+                              return choices_of(inner, place);
+                            }};
+    if (type == "object") return object_choices(scope, schema, where);
+    if (type == "array") return array_choices(scope, schema, where);
+    if (type == "string") return string_choices(scope, schema, where);
+    if (type == "boolean") return Grammar::either({grammar_.text("true"), grammar_.text("false")});
+    if (type == "null") return grammar_.text("null");
+    return number_choices(scope, schema, where, type == "integer");
+  }
+
+  const Schema& root_;
+  Grammar grammar_;
+  JsonRules json_;
+  std::map<std::string, Symbol> references_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+Grammar grammar_of_schema(std::string_view schema) {
+  with_context("JSON schema", [&] { check_json(schema, {Grammar::kMaxDepth, true}); });
+  const Schema root = Schema::parse(schema, nullptr, false);
+  if (root.is_discarded()) fail(ErrorKind::kFormat, "JSON schema: expected JSON");
+  return SchemaReader(root)();
+}
+
+Grammar grammar_of_json_objects() {
+  Grammar grammar;
+  const JsonRules json(grammar);
+  const Symbol rule = grammar.declare("root");
+  grammar.define(rule, json.object());
+  grammar.set_root(rule);
+  return grammar;
+}
+
+}  // namespace halftone::lm

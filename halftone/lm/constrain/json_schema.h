@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a JSON schema allows, as a grammar.
+#pragma once
+
+#include <string_view>
+
+#include "halftone/lm/constrain/grammar.h"
+
+namespace halftone::lm {
+
+/// Every text of the grammar is valid under the schema; some valid texts are none of it: members
+/// come in the order of the schema, and others only where it says "additionalProperties" or
+/// nothing of its members. Follows the draft 2020-12 of JSON Schema and the tuples of draft 7:
+/// type, properties, required, additionalProperties, maxProperties, items, prefixItems, minItems,
+/// maxItems, enum, const, anyOf, allOf, oneOf of branches that no value fits two of, $ref within
+/// the schema (also to itself), minLength, maxLength, pattern, format (date, time, date-time, uuid,
+/// email, ipv4, hostname, uri), bounds of numbers. Keywords that it does not know say nothing, as
+/// the draft asks.
+/// @throws Error kFormat of what is no schema; kUnsupported of keywords that would rule out what
+///         the grammar gives; kUsage if no value fits. They say where.
+Grammar grammar_of_schema(std::string_view schema);
+
+/// Any JSON object.
+Grammar grammar_of_json_objects();
+
+}  // namespace halftone::lm

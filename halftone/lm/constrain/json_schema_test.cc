@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/constrain/json_schema.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "halftone/base/testing.h"
+#include "halftone/lm/constrain/number_range.h"
+#include "halftone/lm/constrain/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+void expect_schema(const char* schema, const std::vector<std::string>& in,
+                   const std::vector<std::string>& out) {
+  expect_texts(grammar_of_schema(schema), schema, in, out);
+}
+
+TEST(JsonSchema, GivesObjectsWithMembersInOrder) {
+  expect_schema(
+      R"({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"},
+             "c": {"type": "null"}}, "required": ["b"]})",
+      {R"({"a":1,"b":true,"c":null})", R"({"b": false})", R"({ "a": -10, "b": true })",
+       "{\n  \"b\": true,\n  \"c\": null\n}"},
+      {"{}", R"({"a":1})", R"({"b":true,"a":1})", R"({"b":true,"d":1})", R"({"a":01,"b":true})"});
+}
+
+TEST(JsonSchema, GivesOtherMembersWhereTheyAreAllowed) {
+  expect_schema(
+      R"({"properties": {"ab": {"const": 1}}, "additionalProperties": {"type": "string"}})",
+      {"{}", R"({"ab":1})", R"({"ab":1,"abc":"x","":"y"})", R"({"a":"x"})"},
+      {R"({"ab":"x"})", R"({"ab":1,"c":2})", R"({"ab":1,"ab":"x"})"});
+  expect_schema(R"({"type": "object", "maxProperties": 2})",
+                {"{}", R"({"a":1})", R"({"a":[],"b":{"c":"d"}})"}, {R"({"a":1,"b":2,"c":3})"});
+}
+
+TEST(JsonSchema, GivesListsAndTuples) {
+  expect_schema(R"({"type": "array", "items": {"enum": [1, "x"]}, "minItems": 2, "maxItems": 3})",
+                {R"([1,1])", R"([1, "x", 1])"}, {"[]", "[1]", "[1,1,1,1]", "[1,2]"});
+  expect_schema(R"({"prefixItems": [{"const": 1}, {"const": 2}], "items": {"const": 3}})",
+                {"[]", "[1]", "[1,2]", "[1,2,3,3]"}, {"[2]", "[1,3]", "[1,2,4]"});
+  expect_schema(
+      R"({"items": [{"const": 1}, {"const": 2}], "additionalItems": false, "minItems": 1})",
+      {"[1]", "[1,2]"}, {"[]", "[1,2,3]"});
+}
+
+TEST(JsonSchema, FollowsReferencesToItself) {
+  expect_schema(R"({"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "properties": {
+             "left": {"$ref": "#/$defs/tree"}, "right": {"$ref": "#/$defs/tree"}}}}})",
+                {"{}", R"({"left":{"left":{},"right":{}}})", R"({"right":{"left":{}}})"},
+                {R"({"left":1})", R"({"left":{)"});
+  expect_schema(R"({"type": "array", "items": {"$ref": "#"}})", {"[]", "[[],[[]]]"}, {"[1]"});
+  expect_schema(R"({"$ref": "#/$defs/a%20~1b", "$defs": {"a /b": {"const": 1}}})", {"1"}, {"2"});
+}
+
+TEST(JsonSchema, ChoosesAmongBranches) {
+  expect_schema(R"({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 2}]})",
+                {"7", "\"ab\"", "\"\xC3\xA9\xC3\xA9\""}, {"\"abc\"", "null"});
+  expect_schema(R"({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"],
+             "allOf": [{"properties": {"n": {"minimum": 3}}},
+                       {"properties": {"m": {"const": 0}}, "required": ["m"]}]})",
+                {R"({"n":3,"m":0})"}, {R"({"n":2,"m":0})", R"({"n":3})"});
+  expect_schema(R"({"oneOf": [{"type": "object", "properties": {"kind": {"const": "a"}},
+                        "required": ["kind"]},
+                       {"type": "object", "properties": {"kind": {"const": "b"},
+                        "size": {"type": "integer"}}, "required": ["kind"]}]})",
+                {R"({"kind":"a"})", R"({"kind":"b","size":4})"}, {R"({"kind":"a","size":4})"});
+  expect_schema(R"({"type": ["string", "null"]})", {"null", "\"\""}, {"1"});
+}
+
+TEST(JsonSchema, WritesStringsAsJsonDoes) {
+  expect_schema(R"({"pattern": "^[\"\\\\\n]{2}é$"})", {R"("\"\\é")", R"("\n\"é")"},
+                {R"("""é")", "\"\n\nx\""});
+  expect_schema(R"({"type": "string", "format": "date"})", {"\"2024-02-28\"", "\"0001-12-31\""},
+                {"\"2024-02-30\"", "\"2024-13-01\"", "\"0000-01-01\""});
+  expect_schema(R"({"type": "string", "format": "uuid"})",
+                {"\"123e4567-e89b-12d3-a456-426614174000\""}, {"\"123\""});
+  expect_schema(R"({"type": "string", "format": "of-nobody"})", {"\"anything\""}, {"1"});
+}
+
+TEST(JsonSchema, BoundsIntegers) {
+  for (const auto& [least, most] :
+       {std::pair(0, 9), {-3, 105}, {17, 1234}, {-250, -7}, {99, 100}}) {
+    const Grammar grammar =
+        grammar_of_schema(R"({"type":"integer","minimum":)" + std::to_string(least) +
+                          R"(,"maximum":)" + std::to_string(most) + "}");
+    for (int i = -1300; i <= 1300; ++i) {
+      EXPECT_EQ(accepts(grammar, std::to_string(i)), least <= i && i <= most) << i;
+    }
+    EXPECT_FALSE(accepts(grammar, "-0"));
+    EXPECT_FALSE(accepts(grammar, "00"));
+  }
+  expect_schema(R"({"type": "integer", "exclusiveMinimum": 4.5})", {"5", "123456789"}, {"4", "-5"});
+}
+
+TEST(JsonSchema, BoundsNumbers) {
+  struct Case {
+    const char* schema;
+    double least;
+    double most;
+  };
+  for (const Case& each :
+       {Case{R"({"type":"number","minimum":-0.5,"maximum":0.5})", -0.5, 0.5},
+        Case{R"({"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1})", 1e-300, 1 - 1e-16},
+        Case{R"({"type":"number","minimum":2.25})", 2.25, INFINITY},
+        Case{R"({"type":"number","minimum":1288.5700000000002,"maximum":1289})", 1288.5700000000002,
+             1289},
+        Case{R"({"type":"number","minimum":1e-20,"maximum":0.1})", 1e-20, 0.1},
+        Case{R"({"type":"number","maximum":-3})", -INFINITY, -3},
+        Case{R"({"type":"number","minimum":99.9,"exclusiveMaximum":1000})", 99.9, 1000 - 1e-13}}) {
+    const Grammar grammar = grammar_of_schema(each.schema);
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+      const std::string text = random_text(grammar, seed);
+      const double number = nlohmann::json::parse(text).get<double>();
+      EXPECT_LE(each.least, number) << text << each.schema;
+      EXPECT_GE(each.most, number) << text << each.schema;
+    }
+  }
+  expect_schema(R"({"type":"number","minimum":-0.5,"maximum":0.5})",
+                {"0", "0.5", "-0.5", "0.0", "-0.25", "0.4999"}, {"1", "0.51", "-0.50001", "5e-1"});
+}
+
+TEST(JsonSchema, GivesTextsThatAreJson) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const std::string text = random_text(grammar_of_json_objects(), seed);
+    if (text.empty()) continue;
+    EXPECT_TRUE(nlohmann::json::parse(text).is_object()) << text;
+  }
+}
+
+TEST(JsonSchema, SaysWhereItIsWrong) {
+  const auto check = [](const char* schema, ErrorKind kind, const char* message) {
+    expect_error(kind, message, [&] { (void)grammar_of_schema(schema); });
+  };
+  check("{", ErrorKind::kFormat, "JSON schema");
+  check("3", ErrorKind::kFormat, "at '#': expected a schema, found 3");
+  check(R"({"type": "integr"})", ErrorKind::kFormat, R"(found "integr")");
+  check(R"({"properties": {"a": {"minLength": -1}}})", ErrorKind::kFormat,
+        "at '#/properties/a': minLength: expected an integer from 0 to 100000, found -1");
+  check(R"({"properties": []})", ErrorKind::kFormat, "properties: expected an object");
+  check(R"({"required": "a"})", ErrorKind::kFormat, "required: expected a list of names");
+  check(R"({"enum": 3})", ErrorKind::kFormat, "enum: expected a list");
+  check(R"({"anyOf": []})", ErrorKind::kFormat, "anyOf: expected a list of schemas");
+  check(R"({"allOf": 1})", ErrorKind::kFormat, "allOf: expected a list");
+  check(R"({"pattern": 1})", ErrorKind::kFormat, "pattern: expected a string");
+  check(R"({"pattern": "("})", ErrorKind::kFormat, "at '#': pattern '('");
+  check(R"({"minimum": "1"})", ErrorKind::kFormat, "minimum: expected a number");
+  check(R"({"prefixItems": 1})", ErrorKind::kFormat, "prefixItems: expected a list");
+  check(R"({"$ref": "#/nothing"})", ErrorKind::kFormat, "expected a part of the schema");
+  check(R"({"$ref": "#/%zz"})", ErrorKind::kFormat, "expected a part of the schema, found '#/%zz'");
+  check(R"({"$ref": "other.json"})", ErrorKind::kUnsupported, "other than '#/...'");
+  check(R"({"not": {}})", ErrorKind::kUnsupported, "'not' is not supported");
+  check(R"({"uniqueItems": true})", ErrorKind::kUnsupported, "'uniqueItems'");
+  check(R"({"multipleOf": 3})", ErrorKind::kUnsupported, "'multipleOf' other than 1");
+  check(R"({"minProperties": 1})", ErrorKind::kUnsupported, "'minProperties'");
+  check(R"({"properties": {"a": {}, "b": {}}, "maxProperties": 1})", ErrorKind::kUnsupported,
+        "'maxProperties' below the number of members");
+  check(R"({"properties": {"a": {}}, "additionalProperties": true, "maxProperties": 1})",
+        ErrorKind::kUnsupported, "'maxProperties' of named and other members");
+  check(R"({"pattern": "a", "maxLength": 3})", ErrorKind::kUnsupported, "two of a length");
+  check(R"({"enum": ["a"], "minLength": 3})", ErrorKind::kUnsupported, "beside 'minLength'");
+  check(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})", ErrorKind::kUnsupported,
+        "branches 0 and 1 a value may fit both");
+  check(R"({"anyOf": [{}], "oneOf": [{}]})", ErrorKind::kUnsupported, "'anyOf' beside 'oneOf'");
+  check(R"({"allOf": [{"pattern": "a"}, {"pattern": "b"}]})", ErrorKind::kUnsupported,
+        "two schemas with different 'pattern'");
+  check(R"({"allOf": [{"$ref": "#"}]})", ErrorKind::kUnsupported, "refers to itself in 'allOf'");
+  check(R"({"additionalProperties": true, "unevaluatedProperties": false})",
+        ErrorKind::kUnsupported, "'unevaluatedProperties'");
+  check(R"({"minimum": 1e30})", ErrorKind::kUnsupported, "expected at most 15 digits");
+  check(R"({"$ref": "#"})", ErrorKind::kUsage, "expected a text that fits");
+  check(R"({"type": "integer", "minimum": 3, "maximum": 2})", ErrorKind::kUsage,
+        "expected a text that fits");
+  std::string deep = "{}";
+  for (int i = 0; i < 10'000; ++i) deep = R"({"items":)" + deep + "}";
+  expect_error(ErrorKind::kFormat, "JSON schema", [&] { (void)grammar_of_schema(deep); });
+}
+
+}  // namespace
+}  // namespace halftone::lm

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/constrain/schema_merge.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::lm {
+namespace {
+
+constexpr std::array<std::string_view, 7> kTypes{"object",  "array",   "string", "number",
+                                                 "integer", "boolean", "null"};
+
+/// Keywords that are about one type.
+const std::map<std::string, std::string, std::less<>>& types_of_keywords() {
+  static const std::map<std::string, std::string, std::less<>> types{
+      {"properties", "object"},
+      {"required", "object"},
+      {"additionalProperties", "object"},
+      {"patternProperties", "object"},
+      {"minProperties", "object"},
+      {"maxProperties", "object"},
+      {"propertyNames", "object"},
+      {"dependentRequired", "object"},
+      {"dependentSchemas", "object"},
+      {"dependencies", "object"},
+      {"items", "array"},
+      {"prefixItems", "array"},
+      {"minItems", "array"},
+      {"maxItems", "array"},
+      {"uniqueItems", "array"},
+      {"contains", "array"},
+      {"minLength", "string"},
+      {"maxLength", "string"},
+      {"pattern", "string"},
+      {"format", "string"},
+      {"minimum", "number"},
+      {"maximum", "number"},
+      {"exclusiveMinimum", "number"},
+      {"exclusiveMaximum", "number"},
+      {"multipleOf", "number"}};
+  return types;
+}
+
+/// What of two lists of types a value can be: an integer is a number.
+Schema common_types(const Schema& a, const Schema& b, const std::string& where) {
+  Schema common = Schema::array();
+  const std::vector<std::string> second = types_of(Schema{{"type", b}}, where);
+  for (const std::string& each : types_of(Schema{{"type", a}}, where)) {
+    for (const std::string& other : second) {
+      if (each == other || (each == "integer" && other == "number")) common.push_back(each);
+      if (each == "number" && other == "integer") common.push_back(other);
+    }
+  }
+  return common;
+}
+
+Schema common_values(const Schema& a, const Schema& b) {
+  Schema common = Schema::array();
+  for (const Schema& each : a) {
+    if (std::ranges::count(b, each) > 0) common.push_back(each);
+  }
+  return common;
+}
+
+/// The values that a schema lists; null if it does not.
+Schema values_of(const Schema& schema) {
+  if (!schema.is_object()) return nullptr;
+  if (schema.contains("const")) return Schema::array({schema["const"]});
+  return schema.contains("enum") ? schema["enum"] : Schema(nullptr);
+}
+
+Schema merged_properties(const Schema& a, const Schema& b, const std::string& where) {
+  Schema all = a;
+  for (const auto& [name, schema] : b.items()) {
+    all[name] = all.contains(name) ? merged(all[name], schema, where + "/" + name) : schema;
+  }
+  return all;
+}
+
+/// Members that one schema has and the other does not allow become false.
+void forbid_others(Schema& all, const Schema& a, const Schema& b) {
+  for (const auto& [closed, open] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (!closed->contains("additionalProperties") || (*closed)["additionalProperties"] != false ||
+        !open->contains("properties")) {
+      continue;
+    }
+    for (const auto& [name, unused] : (*open)["properties"].items()) {
+      const bool is_known =
+          closed->contains("properties") && (*closed)["properties"].contains(name);
+      if (!is_known) all["properties"][name] = false;
+    }
+    all["additionalProperties"] = false;
+  }
+}
+
+/// A keyword that both schemas have, with other values.
+Schema merged_keyword(const std::string& key, const Schema& a, const Schema& b,
+                      const std::string& where) {
+  if (key == "type") return common_types(a, b, where);
+  if (key == "enum") return common_values(a, b);
+  if (key == "properties" || key == "$defs" || key == "definitions") {
+    return merged_properties(a, b, where);
+  }
+  if (key == "items" && !a.is_array() && !b.is_array()) return merged(a, b, where);
+  if (key == "required") {
+    Schema all = a;
+    for (const Schema& each : b) {
+      if (std::ranges::count(all, each) == 0) all.push_back(each);
+    }
+    return all;
+  }
+  const bool are_numbers = a.is_number() && b.is_number();
+  if (are_numbers && (key.starts_with("min") || key == "exclusiveMinimum")) return std::max(a, b);
+  if (are_numbers && (key.starts_with("max") || key == "exclusiveMaximum")) return std::min(a, b);
+  if (key == "additionalProperties") return merged(a, b, where);
+  if (key == "anyOf" || key == "oneOf") {
+    schema_unsupported(where, "allOf of two schemas with '" + key + "' each");
+  }
+  const bool says_nothing = !types_of_keywords().contains(key) && key != "const" && key != "not";
+  if (says_nothing || key == "format") return b;
+  schema_unsupported(where, "two schemas with different '" + key + "'");
+}
+
+}  // namespace
+
+void fail_schema(const std::string& where, const std::string& what) {
+  fail(ErrorKind::kFormat, "JSON schema, at '" + where + "': " + what);
+}
+
+void schema_unsupported(const std::string& where, const std::string& what) {
+  fail(ErrorKind::kUnsupported, "JSON schema, at '" + where + "': " + what +
+                                    " is not supported in what a model is to write");
+}
+
+std::vector<std::string> types_of(const Schema& schema, const std::string& where) {
+  std::vector<std::string> types;
+  const auto add = [&](const Schema& type) {
+    const bool is_type =
+        type.is_string() && std::ranges::count(kTypes, type.get<std::string>()) > 0;
+    if (!is_type) {
+      fail_schema(where,
+                  "type: expected object, array, string, number, integer, boolean or null, "
+                  "found " +
+                      type.dump());
+    }
+    const auto name = type.get<std::string>();
+    if (std::ranges::count(types, name) == 0) types.push_back(name);
+  };
+  if (schema.contains("type")) {
+    const Schema& type = schema["type"];
+    if (!type.is_array()) add(type);
+    if (type.is_array()) std::ranges::for_each(type, add);
+    return types;
+  }
+  for (const auto& [key, unused] : schema.items()) {
+    const auto found = types_of_keywords().find(key);
+    if (found != types_of_keywords().end()) add(found->second);
+  }
+  return types;
+}
+
+bool is_of_type(const Schema& value, const std::string& type) {
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "null") return value.is_null();
+  if (type == "number") return value.is_number();
+  return value.is_number_integer() ||
+         (value.is_number() && value.get<double>() == std::floor(value.get<double>()));
+}
+
+Schema merged(const Schema& a, const Schema& b, const std::string& where) {
+  if (a.is_boolean()) return a == true ? b : a;
+  if (b.is_boolean()) return b == true ? a : b;
+  if (!a.is_object() || !b.is_object()) fail_schema(where, "expected a schema, found " + b.dump());
+  Schema all = a;
+  for (const auto& [key, value] : b.items()) {
+    const bool is_same = !a.contains(key) || a[key] == value;
+    all[key] = is_same ? value : merged_keyword(key, a[key], value, where);
+  }
+  const Schema constants_a = values_of(a);
+  const Schema constants_b = values_of(b);
+  if (!constants_a.is_null() && !constants_b.is_null()) {
+    all.erase("const");
+    all["enum"] = common_values(constants_a, constants_b);
+  }
+  forbid_others(all, a, b);
+  return all;
+}
+
+bool are_disjoint(const Schema& a, const Schema& b) {
+  if (a == false || b == false) return true;
+  if (!a.is_object() || !b.is_object()) return false;
+  const Schema values_a = values_of(a);
+  const Schema values_b = values_of(b);
+  if (!values_a.is_null() && !values_b.is_null()) return common_values(values_a, values_b).empty();
+  const auto is_none_of = [](const Schema& values, const Schema& schema) {
+    if (values.is_null() || !schema.contains("type")) return false;
+    const std::vector<std::string> types = types_of(schema, "");
+    return std::ranges::none_of(values, [&](const Schema& value) {
+      return std::ranges::any_of(types, [&](auto& type) { return is_of_type(value, type); });
+    });
+  };
+  if (is_none_of(values_a, b) || is_none_of(values_b, a)) return true;
+  if (a.contains("type") && b.contains("type")) {
+    if (common_types(a["type"], b["type"], "").empty()) return true;
+  }
+  if (!a.contains("properties") || !b.contains("properties")) return false;
+  const auto requires_name = [](const Schema& schema, const std::string& name) {
+    return schema.contains("required") && std::ranges::count(schema["required"], Schema(name)) > 0;
+  };
+  for (const auto& [name, schema] : a["properties"].items()) {
+    const bool is_in_both = b["properties"].contains(name) && requires_name(a, name) &&
+                            requires_name(b, name) && a.value("type", Schema()) == "object" &&
+                            b.value("type", Schema()) == "object";
+    if (is_in_both && are_disjoint(schema, b["properties"][name])) return true;
+  }
+  return false;
+}
+
+}  // namespace halftone::lm
