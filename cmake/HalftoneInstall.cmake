@@ -2,8 +2,8 @@
 # What `cmake --install` puts where. All paths are relative to the prefix, so that the whole may be
 # moved. Components: runtime, the shared library; development, its headers, CMake and pkg-config files
 # and the static library; programs, the program with its manual and the completion of shells; training,
-# the program that trains; compress, train and spmd, further libraries, each with NAME_development; onnxruntime,
-# the library of operators that ONNX Runtime loads.
+# the program that trains; compress, train and spmd, further libraries, each with NAME_development; litert and
+# onnxruntime, the libraries of operators that LiteRT and ONNX Runtime load.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -29,12 +29,14 @@ halftone_install_library(libhalftone_static runtime_static development)
 halftone_install_library(libhalftone_compress compress compress_development)
 halftone_install_library(libhalftone_train train train_development)
 halftone_install_library(libhalftone_spmd spmd spmd_development)
-if(TARGET libhalftone_onnxruntime)
-  # Programs load it by its path; it goes where libhalftone goes.
-  install(TARGETS libhalftone_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    COMPONENT onnxruntime)
-  list(APPEND library_targets libhalftone_onnxruntime)
-endif()
+foreach(plugin litert onnxruntime)
+  if(TARGET libhalftone_${plugin})
+    # Programs load it by its path; it goes where libhalftone goes.
+    install(TARGETS libhalftone_${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      COMPONENT ${plugin})
+    list(APPEND library_targets libhalftone_${plugin})
+  endif()
+endforeach()
 add_custom_target(halftone_libraries DEPENDS ${library_targets})
 
 install(DIRECTORY include/halftone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

@@ -101,6 +101,29 @@ function(halftone_library name)
   endif()
 endfunction()
 
+# halftone_plugin(name <source>)
+# Declares libhalftone_<name>, which another runtime loads: module `name` and a source with the functions
+# that it looks for, which symbols.map of the folder shows. The source is the target
+# halftone_<name>_entry, because a program that hides what its libraries export must show them too.
+function(halftone_plugin name source)
+  add_library(halftone_${name}_entry OBJECT ${source})
+  set_target_properties(halftone_${name}_entry PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(halftone_${name}_entry PRIVATE halftone_flags halftone::${name})
+  target_compile_options(halftone_${name}_entry PRIVATE ${halftone_plain_options})
+  if(HALFTONE_SANITIZE OR HALFTONE_BUILD_FUZZERS)
+    return()
+  endif()
+  set(map ${CMAKE_CURRENT_SOURCE_DIR}/symbols.map)
+  add_library(libhalftone_${name} MODULE $<TARGET_OBJECTS:halftone_${name}_entry>)
+  set_target_properties(libhalftone_${name} PROPERTIES
+    OUTPUT_NAME halftone_${name} PREFIX lib LINKER_LANGUAGE CXX HALFTONE_WITHOUT_ONEDNN ON
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LINK_DEPENDS ${map})
+  target_link_libraries(libhalftone_${name} PRIVATE halftone::${name})
+  # The library stays where its threads may run.
+  target_link_options(libhalftone_${name} PRIVATE -Wl,--version-script=${map} -Wl,--as-needed
+    -Wl,-z,nodelete -Wl,--no-undefined -Wl,--gc-sections -static-libgcc)
+endfunction()
+
 # halftone_test(name SOURCES a_test.cc ... LINK lib ... [LABEL unit] [PRECOMPILED target])
 # Declares the test program `name`; each of its tests becomes a CTest case with the label. Under a
 # sanitizer, where starting a program takes longer than most tests, a case is a quarter of them.

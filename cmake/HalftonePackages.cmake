@@ -71,6 +71,10 @@ foreach(library compress train spmd)
       ABOUT "This package has what CMake needs to find the component ${library}.")
   endif()
 endforeach()
+if(TARGET libhalftone_litert)
+  halftone_package(litert libhalftone-litert${soversion} SECTION libs
+    ABOUT "This package has the operators of Halftone for LiteRT.")
+endif()
 if(TARGET libhalftone_onnxruntime)
   halftone_package(onnxruntime libhalftone-onnxruntime${soversion} SECTION libs
     ABOUT "This package has the operators of Halftone for ONNX Runtime.")

@@ -26,7 +26,7 @@ awk '
     may["accel"] = may["train"] " lm gpu"
     may["api"] = may["train"] " train accel lm gpu export_c"
     may["library"] = "base numerics ir kernels spmd formats runtime api report"
-    may["onnxruntime"] = "base numerics ir formats runtime api"
+    may["litert"] = may["onnxruntime"] = "base numerics ir formats runtime api"
     may["cpp"] = may["train"] " train accel api report"
     may["report"] = may["compress"] " compress accel api lm"
     may["cli"] = may["report"] " report"

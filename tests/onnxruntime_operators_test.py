@@ -18,6 +18,7 @@ import functools
 import pathlib
 import sys
 
+from hosted_networks import few_bits, is_known, raised, same_bits, variants_of
 from python_test import Program, Refused, networks_of, run_checks, skip
 
 try:
@@ -30,21 +31,6 @@ except ImportError as error:
 # Operators that have one right answer.
 EXACT = {"Add", "Sub", "Mul", "Div", "Relu", "Clip", "Transpose", "Reshape", "Slice", "Pad",
          "Concat", "Split", "Squeeze", "Unsqueeze", "Identity", "MaxPool", "Cast", "Constant"}
-RECIPES = {
-    "basis 3/3": "weight_bits = 3\nactivation_bits = 3\n",
-    "basis 1/2": "weight_bits = 1\nactivation_bits = 2\n",
-    "basis 2/8": "weight_bits = 2\nactivation_bits = 8\n",
-    "affine 4 in groups of 32, floats": 'weight_bits = 4\nactivation_bits = "none"\n'
-                                        'weight_scheme = "affine"\ngroup_size = 32\n',
-    "2x6": 'weight_scheme = "2x6"\nactivation_bits = 8\n',
-    "nvfp4": 'scheme = "nvfp4"\n',
-}
-# Networks that take long try one recipe.
-SLOW = {"ultraface_rfb_320.onnx", "super_resolution.onnx", "vww_mobilenet.tflite",
-        "resnet32_cifar10.onnx", "dtln_1.onnx", "dtln_2.onnx", "dtln_1.tflite", "dtln_2.tflite"}
-FIT = "[fit]\nerror_feedback = false\nrefine = false\nbias_correction = false\n"
-
-
 def session_of(path, threads="1"):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors
@@ -64,11 +50,6 @@ def run(session, inputs):
     return session.run(None, dict(zip([value.name for value in session.get_inputs()], inputs)))
 
 
-def same_bits(found, expected):
-    return len(found) == len(expected) and all(
-        x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(found, expected))
-
-
 def check_network(model, recipe, text, folder):
     layers, whole = folder / "layers.onnx", folder / "whole.onnx"
     program("convert", model, folder / "float.onnx")
@@ -76,13 +57,10 @@ def check_network(model, recipe, text, folder):
     samples = inputs_of(float_session, 4)
     names = [value.name for value in float_session.get_inputs()]
     np.savez(folder / "data.npz", **dict(zip(names, samples)))
-    (folder / "recipe.toml").write_text("[default]\n" + text + FIT)
     try:
-        program("quantize", model, "-o", layers, "--data", folder / "data.npz", "--recipe",
-                folder / "recipe.toml", "-q")
-    except Refused as error:  # states with scales of run time; too few bits for random samples
-        known = "computed at run time" in str(error) or "same nearest level" in str(error)
-        yield f"{model.name}, {recipe}: {error}", known
+        few_bits(program, model, layers, text)
+    except Refused as error:
+        yield f"{model.name}, {recipe}: {error}", is_known(error)
         return
     program("convert", layers, whole, "--one-operator")
     operators = {node.op_type for node in onnx.load(layers).graph.node if not node.domain}
@@ -116,14 +94,6 @@ def check_threads(folder):
     yield "48 runs in four threads", all(map(same_bits, found, expected))
 
 
-def raised(call):
-    try:
-        call()
-    except Exception as error:  # ONNX Runtime has classes of its own
-        return str(error)
-    return "no error"
-
-
 def check_errors(folder):
     model = pathlib.Path(networks[0]).parent / "mnist_mlp_700.onnx"
     np.save(folder / "x.npy", np.random.default_rng(1).random((4, 784), np.float32))
@@ -153,7 +123,7 @@ def checks():
     for model in networks:
         if model.stem.endswith("_int8"):
             continue
-        for recipe, text in list(RECIPES.items())[:1 if model.name in SLOW else None]:
+        for recipe, text in variants_of(model):
             yield f"{model.name}, {recipe}", functools.partial(check_network, model, recipe, text)
 
 

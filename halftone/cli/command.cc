@@ -202,8 +202,10 @@ void add_form_options(CLI::App& verb, formats::ExportOptions& form) {
   verb.add_flag("--matmul-nbits", form.matmul_nbits,
                 "The same, with ONNX Runtime's MatMulNBits where weights have groups of 16, 32, "
                 "64, ... inputs");
-  verb.add_flag("--one-operator", form.one_operator,
-                "ONNX: write the network as one operator for ONNX Runtime with Halftone's library");
+  verb.add_flag(
+      "--one-operator", form.one_operator,
+      "ONNX and TFLite: write the network as one operator for ONNX Runtime or LiteRT with "
+      "Halftone's library");
 }
 
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {

@@ -113,8 +113,9 @@ class Written {
                                           "than the batch");
       }
       graph_ = with_file_layers(graph);
-      circle_ = circle_file(
-          graph_, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
+      const bool is_tflite = format == ModelFormat::kTflite;
+      circle_ = circle_file(graph_, is_tflite ? CircleFlavor::kTflite : CircleFlavor::kCircle,
+                            options.one_operator);
     }
   }
 
@@ -190,9 +191,14 @@ template <typename Step>
 auto with_advice(const Target& target, const ir::Graph& graph, const ExportOptions& options,
                  const Step& step) {
   return with_context(target.name, [&] {
-    if ((options.is_standard() || options.one_operator) && target.format != ModelFormat::kOnnx) {
-      const std::string form = options.is_standard() ? "the standard form" : "one operator";
-      fail(ErrorKind::kUsage, form + " is one of ONNX: expected a name that ends in .onnx");
+    if (options.is_standard() && target.format != ModelFormat::kOnnx) {
+      fail(ErrorKind::kUsage,
+           "the standard form is one of ONNX: expected a name that ends in .onnx");
+    }
+    if (options.one_operator && target.format == ModelFormat::kCircle) {
+      fail(ErrorKind::kUsage,
+           "one operator is for ONNX Runtime and LiteRT: expected a name that ends in .onnx or "
+           ".tflite");
     }
     if (options.is_standard() && options.one_operator) {
       fail(ErrorKind::kUsage, "expected the standard form or one operator, found both");

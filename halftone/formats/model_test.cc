@@ -72,6 +72,16 @@ TEST_F(Model, GivesTheBytesOfItsFileInEveryFormat) {
                [] { format_named("pb"); });
   expect_error(ErrorKind::kUsage, "net: the standard form is one of ONNX",
                [] { model_bytes(scaled_tanh(), ModelFormat::kTflite, "net", {.standard = true}); });
+  expect_error(ErrorKind::kUsage, "net: one operator is for ONNX Runtime and LiteRT: expected", [] {
+    model_bytes(scaled_tanh(), ModelFormat::kCircle, "net", {.one_operator = true});
+  });
+}
+
+TEST_F(Model, ReadsNetworksThatAreOneOperator) {
+  for (const char* name : {"one.onnx", "one.tflite"}) {
+    save_model(scaled_tanh(), path(name), {.one_operator = true});
+    EXPECT_EQ(ir::to_text(load_model(path(name))), ir::to_text(scaled_tanh())) << name;
+  }
 }
 
 TEST(ModelInMemory, IsRefusedInOneLineIfItIsNone) {

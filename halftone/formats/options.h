@@ -50,8 +50,9 @@ struct ExportOptions {
   /// The same, with com.microsoft.MatMulNBits, an operator of ONNX Runtime, for fully connected
   /// layers whose weights have groups of 16, 32, 64, ... inputs.
   bool matmul_nbits = false;
-  /// ONNX only: the whole network as one operator of Halftone, for ONNX Runtime with the library
-  /// libhalftone_onnxruntime; see onnx/one_operator.h.
+  /// ONNX and TFLite: the whole network as one operator of Halftone, for ONNX Runtime with the
+  /// library libhalftone_onnxruntime or LiteRT with libhalftone_litert; see onnx/one_operator.h and
+  /// circle/one_operator.h.
   bool one_operator = false;
 
   [[nodiscard]] bool is_standard() const { return standard || matmul_nbits; }

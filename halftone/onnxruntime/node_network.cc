@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "halftone/api/network.h"
+#include "halftone/api/hosted_plan.h"
 #include "halftone/base/error.h"
-#include "halftone/base/parallel.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
@@ -148,17 +147,8 @@ std::shared_ptr<NodeNetwork::Prepared> NodeNetwork::make(
     for (const std::int64_t extent : inputs[i].extents) shape.add_dim()->set_dim_value(extent);
     result->shapes.push_back(inputs[i].extents);
   }
-  const RunGraph run = graph_to_run(
-      Network(formats::import_onnx(formats::OnnxModel{std::move(message)}), name_), std::nullopt);
-  runtime::PlanSettings options;
-  options.batch = run.batch;
-  options.execution.float_order = runtime::FloatOrder::kFixed;
-  options.threads = thread_settings().threads == 0 ? num_threads() : thread_settings().threads;
-  result->plan = runtime::make_plan(run.graph, options);
-  for (const ir::ValueId id : result->plan->outputs()) {
-    const auto extents = result->plan->graph().value(id).type.shape.dims();
-    result->outputs.emplace_back(extents.begin(), extents.end());
-  }
+  result->plan = hosted_plan({formats::import_onnx(formats::OnnxModel{std::move(message)}), name_});
+  result->outputs = output_extents(*result->plan);
   return result;
 }
 

@@ -34,7 +34,8 @@ HALFTONE_VERSIONED namespace v0 {
     bool standard = false;
     /// The same, with com.microsoft.MatMulNBits where a layer can have it.
     bool matmul_nbits = false;
-    /// ONNX only: the whole network as one operator, for ONNX Runtime with Halftone's library.
+    /// ONNX and TFLite: the whole network as one operator, for ONNX Runtime or LiteRT with
+    /// Halftone's library.
     bool one_operator = false;
   };
 

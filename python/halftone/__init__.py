@@ -33,7 +33,16 @@ from ._hardware_reports import (
     OperationEstimate,
     VerifiedDesign,
 )
-from ._jobs import bench, convert, evaluate, export_c, export_wasm, inspect, onnxruntime_library
+from ._jobs import (
+    bench,
+    convert,
+    evaluate,
+    export_c,
+    export_wasm,
+    inspect,
+    litert_library,
+    onnxruntime_library,
+)
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel, LanguageModelOptions
 from ._language_distill import LanguageDistillOptions, distill_language_model
 from ._language_quantize import (
@@ -173,6 +182,7 @@ __all__ = [
     "language_report",
     "language_sensitivity",
     "levels",
+    "litert_library",
     "load",
     "measure_hardware",
     "number_systems",

@@ -180,6 +180,22 @@ def onnxruntime_library() -> str:
     return os.path.abspath(native.__file__)
 
 
+def litert_library() -> str:
+    """The library of operators for LiteRT, a delegate, which runs .tflite files with layers of few
+    bits, and those that Model.save(..., one_operator=True) writes:
+
+        delegate = load_delegate(ht.litert_library(), {"threads": 2})
+        interpreter = Interpreter("small.tflite", experimental_delegates=[delegate])
+
+    Without the option "threads" it uses as many as the interpreter has.
+
+    >>> import halftone as ht, os
+    >>> os.path.exists(ht.litert_library())
+    True
+    """
+    return os.path.abspath(native.__file__)
+
+
 @checked
 def convert(
     model: Source,

@@ -312,7 +312,8 @@ class Model:
         """Writes .circle, .tflite or .onnx, completely or not at all.
 
         standard: ONNX's own operators, which other runtimes read. matmul_nbits: the same, with
-        MatMulNBits of ONNX Runtime. one_operator: for ONNX Runtime with onnxruntime_library().
+        MatMulNBits of ONNX Runtime. one_operator: for ONNX Runtime with onnxruntime_library(), for
+        LiteRT with litert_library().
         """
         self._network.save(os.fsdecode(path), native.Form(standard, matmul_nbits, one_operator))
 

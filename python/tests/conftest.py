@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,19 @@ VOCABULARY = 260  # of tiny language models: <unk>, begin, end, the 256 bytes an
 def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples in docstrings and documents name files from there."""
     monkeypatch.chdir(ROOT)
+
+
+def run_guide_block(word: str, folder: Path) -> str:
+    """What the example of docs/guides/ship_it.md with a word prints, run in a folder."""
+    page = (ROOT / "docs" / "guides" / "ship_it.md").read_text()
+    (block,) = (each for each in re.findall(r"```py\n(.*?)```", page, re.S) if word in each)
+    (folder / "build").mkdir()
+    (folder / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    done = subprocess.run([sys.executable, "-c", block], cwd=folder, env=environment,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def pixels(name: str, count: int) -> np.ndarray:

@@ -66,6 +66,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "language_report": {**TEXTS, "context": 32},
     "language_sensitivity": {**TEXTS, "choices": ["Q4_0"], **SAMPLED},
     "levels": {"name": "int", "bits": 2},
+    "litert_library": {},
     "load": {"source": NETWORK},
     "measure_hardware": {"device": "none", **OPTIONS},
     "number_systems": {},

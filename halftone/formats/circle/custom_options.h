@@ -46,4 +46,9 @@ std::vector<std::byte> write_conv_options(const ConvFields& fields);
 /// @throws Error as read_custom_options()
 ConvFields read_conv_options(std::span<const std::byte> bytes);
 
+/// The custom_code of a whole network (see one_operator.h). It reads the inputs of the network,
+/// then its states in the order in which the file of the network reads them; it computes the
+/// outputs, then the next states in the same order. Its options are the bytes of that file.
+inline constexpr std::string_view kNetworkName = "HalftoneNetwork";
+
 }  // namespace halftone::formats::circle

@@ -7,9 +7,10 @@
 
 namespace halftone::formats {
 
-SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor) {
+SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor, bool one_operator) {
   const ir::Graph lowered = circle::lowered(with_file_layers(graph));
-  return circle::Exporter(lowered, flavor).run();
+  SharedBytes file = circle::Exporter(lowered, flavor).run();
+  return one_operator ? circle::Exporter(lowered, flavor).run_as_one_operator(file.bytes) : file;
 }
 
 std::vector<std::string> own_circle_layers(const ir::Graph& graph) {

@@ -18,9 +18,10 @@ namespace halftone::formats {
 /// lossless: no offset, weights with a basis per tensor or channel, a matrix as encoded input.
 /// Otherwise it becomes the custom operator HalftoneFullyConnected (see custom_options.h). A basis
 /// per tensor is imported from LQ_FULLY_CONNECTED as equal bases per channel.
+/// @param one_operator  the network becomes one custom operator (see one_operator.h)
 /// @throws Error kUnsupported naming every operator that cannot be written, or if the file would
 ///         exceed 2 GiB
-SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor);
+SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor, bool one_operator = false);
 /// A copy of these bytes.
 std::vector<std::byte> export_circle(const ir::Graph& graph, CircleFlavor flavor);
 

@@ -59,6 +59,18 @@ Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor)
 }
 
 SharedBytes Exporter::run() {
+  begin();
+  add_operators();
+  return finish();
+}
+
+SharedBytes Exporter::run_as_one_operator(std::span<const std::byte> network) {
+  begin();
+  add_network(network);
+  return finish();
+}
+
+void Exporter::begin() {
   collect_quantization();
   for (const ir::ValueId id : graph_.inputs()) names_.insert(graph_.value(id).name);
   for (const ir::ValueId id : graph_.outputs()) names_.insert(graph_.value(id).name);
@@ -66,13 +78,21 @@ SharedBytes Exporter::run() {
   for (const ir::ValueId id : graph_.inputs()) check_input(graph_.value(id));
   for (const ir::ValueId id : graph_.untied(graph_.inputs())) graph.inputs.push_back(tensor(id));
   begin_states();
-  add_operators();
+}
+
+SharedBytes Exporter::finish() {
   end_states();
-  for (const ir::ValueId id : graph_.untied(graph_.outputs())) graph.outputs.push_back(tensor(id));
+  schema::SubGraphT& graph = *model_.subgraphs[0];
+  graph.outputs = outputs_;
+  if (outputs_.empty()) {
+    for (const ir::ValueId id : graph_.untied(graph_.outputs()))
+      graph.outputs.push_back(tensor(id));
+  }
   if (flavor_ == CircleFlavor::kTflite) sign();
   // Without a copy into a larger buffer, unless a small network has much beside its constants.
   std::size_t size = std::size_t{16} << 10;
   for (const auto& buffer : model_.buffers) size += buffer->data.size() + 64;
+  for (const auto& op : graph.operators) size += op->custom_options.size();
   flatbuffers::FlatBufferBuilder builder(size);
   builder.Finish(schema::Model::Pack(builder, &model_),
                  flavor_ == CircleFlavor::kTflite ? "TFL3" : "CIR0");

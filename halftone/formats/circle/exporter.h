@@ -35,6 +35,9 @@ class Exporter {
 
   /// @throws Error as export_circle()
   SharedBytes run();
+  /// The same with the network as one operator: see one_operator.h.
+  /// @param network  result of run() of another exporter of the graph
+  SharedBytes run_as_one_operator(std::span<const std::byte> network);
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] CircleFlavor flavor() const { return flavor_; }
@@ -71,7 +74,10 @@ class Exporter {
 
  private:
   void collect_quantization();
+  void begin();
   void add_operators();
+  void add_network(std::span<const std::byte> network);
+  SharedBytes finish();
   void sign();
   /// Variables of the states, and a subgraph that makes them zero before the first run.
   void begin_states();
@@ -100,6 +106,7 @@ class Exporter {
   const ir::Node* node_in_codes_ = nullptr;
   schema::ModelT model_;
   std::vector<TensorIndex> variables_;  ///< handles of the states
+  std::vector<TensorIndex> outputs_;    ///< of the network as one operator
   std::map<ir::ValueId, TensorIndex> tensors_;
   std::map<ir::ValueId, ir::AffineParameters> quantization_;
   std::unordered_multimap<std::size_t, std::uint32_t> buffers_;  ///< by hash of the bytes

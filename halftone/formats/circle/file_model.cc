@@ -206,8 +206,13 @@ std::span<const std::byte> FileModel::data(std::size_t index) const {
   return std::as_bytes(elements(buffer.data()));
 }
 
-SharedBytes FileModel::shared_data(std::size_t index) const {
-  const std::span<const std::byte> found = data(index);
+SharedBytes FileModel::shared_data(std::size_t index) const { return shared(data(index)); }
+
+SharedBytes FileModel::shared_options(std::size_t op) const {
+  return shared(std::as_bytes(elements(table(op).custom_options())));
+}
+
+SharedBytes FileModel::shared(std::span<const std::byte> found) const {
   if (file_.owner == nullptr || found.empty()) return {nullptr, found, 0};
   return file_.part(static_cast<std::size_t>(found.data() - bytes_.data()), found.size());
 }

@@ -56,6 +56,8 @@ class FileModel {
   [[nodiscard]] OperatorCode code(std::size_t op) const;
   /// The name of a custom operator; empty for others.
   [[nodiscard]] std::string custom_name(std::size_t op) const;
+  /// The options of a custom operator, with the file as their owner, if it can be.
+  [[nodiscard]] SharedBytes shared_options(std::size_t op) const;
 
   [[nodiscard]] const schema::Tensor& tensor(std::size_t index) const;
   /// The tensor's name without control characters; "tensor 12" if it has none.
@@ -82,6 +84,7 @@ class FileModel {
  private:
   FileModel(const FileModel& whole, std::size_t index);
   void set_subgraph(std::size_t index);
+  [[nodiscard]] SharedBytes shared(std::span<const std::byte> found) const;
   [[nodiscard]] const schema::OperatorCode& code_table(std::size_t op) const;
   [[nodiscard]] std::vector<std::size_t> tensors(std::span<const std::int32_t> indices,
                                                  const char* what) const;

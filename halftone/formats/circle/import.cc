@@ -8,6 +8,7 @@
 
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
+#include "halftone/formats/circle/one_operator.h"
 #include "halftone/formats/finite_constants.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/symbolic_batch.h"
@@ -72,10 +73,22 @@ ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor) {
   return shape;
 }
 
-}  // namespace
+ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
+                   std::set<std::string>* used) {
+  ir::Graph graph = import_any_batch(model, options, used);
+  // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
+  graph.remove_unused_nodes();
+  if (graph.inputs().empty() && options.constants.empty()) {
+    fail(ErrorKind::kFormat, "the graph has no inputs");
+  }
+  check_finite(graph);
+  // What a network remembers is of one sample.
+  if (graph.states().empty()) ir::try_symbolic_batch(graph);
+  ir::verify(graph);
+  return graph;
+}
 
-ir::Graph circle_inputs(const SharedBytes& file, const ImportOptions& options) {
-  const circle::FileModel model(file);
+ir::Graph inputs_of(const circle::FileModel& model, const ImportOptions& options) {
   ir::Graph graph;
   for (const std::size_t tensor : model.graph_inputs()) {
     const std::string name = model.tensor_name(tensor);
@@ -89,6 +102,23 @@ ir::Graph circle_inputs(const SharedBytes& file, const ImportOptions& options) {
   return graph;
 }
 
+/// Calls read(file) with the file of the network, which another file may have as one operator.
+template <typename Read>
+ir::Graph read_network(SharedBytes file, const Read& read) {
+  const circle::FileModel model(std::move(file));
+  const auto inner = circle::network_in(model);
+  if (!inner) return read(model);
+  return with_context("the network in the operator",
+                      [&] { return read(circle::FileModel(*inner)); });
+}
+
+}  // namespace
+
+ir::Graph circle_inputs(const SharedBytes& file, const ImportOptions& options) {
+  return read_network(file,
+                      [&](const circle::FileModel& model) { return inputs_of(model, options); });
+}
+
 ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& options,
                         std::set<std::string>* used) {
   return import_circle(SharedBytes{nullptr, bytes, 0}, options, used);
@@ -96,18 +126,9 @@ ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& o
 
 ir::Graph import_circle(SharedBytes file, const ImportOptions& options,
                         std::set<std::string>* used) {
-  const circle::FileModel model(std::move(file));
-  ir::Graph graph = import_any_batch(model, options, used);
-  // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
-  graph.remove_unused_nodes();
-  if (graph.inputs().empty() && options.constants.empty()) {
-    fail(ErrorKind::kFormat, "the graph has no inputs");
-  }
-  check_finite(graph);
-  // What a network remembers is of one sample.
-  if (graph.states().empty()) ir::try_symbolic_batch(graph);
-  ir::verify(graph);
-  return graph;
+  return read_network(std::move(file), [&](const circle::FileModel& model) {
+    return graph_of(model, options, used);
+  });
 }
 
 }  // namespace halftone::formats
