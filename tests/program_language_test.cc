@@ -111,6 +111,69 @@ TEST_F(ProgramStories, FollowASchemaOrAGrammar) {
   expect_failure(verb + "--json-schema none.json", 3, "none.json: cannot open");
   expect_failure(verb + "--json-schema '{\"not\": {}}'", 5, "at '#': 'not' is not supported");
   expect_failure(verb + "--grammar 'root ::= (\"a\"'", 4, "grammar, line 1: expected ')'");
+TEST_F(ProgramStories, AreToldManyAtOnce) {
+  const std::string seeded = "--temperature 0.8 --seed 3 -n 12 ";
+  std::string batch = R"({"prompt": "Once upon a time", "id": {"x": 7}})"
+                      "\n";
+  batch += R"({"prompt": "Lily", "seed": 5, "max_tokens": 4.0, "stop": null})"
+           "\n";
+  batch += R"({"prompt": "Once upon a time", "temperature": 0, "stop": [" Lily", "x"]})"
+           "\n";
+  write_file(path("b.jsonl"), batch);
+  const std::string many = "generate " + model_ + " --batch-file " + path("b.jsonl") + " " + seeded;
+  const std::vector<json> alone = {generate(kOnce + seeded),
+                                   generate("-p Lily --temperature 0.8 --seed 5 -n 4"),
+                                   generate(kOnce + "-n 12 --temperature 0 --stop \" Lily\"")};
+  for (const char* sequences : {"1", "2", "8"}) {
+    const std::string out = path(std::string(sequences) + ".jsonl");
+    (void)run_well(many + "--sequences " + sequences + " -o " + out);
+    std::ifstream file(out);
+    std::string line;
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      ASSERT_TRUE(std::getline(file, line));
+      const json found = json::parse(line);
+      EXPECT_EQ(found["line"], i + 1);
+      EXPECT_EQ(found["tokens"], alone[i]["tokens"]);
+      EXPECT_EQ(found["text"], alone[i]["text"]);
+      EXPECT_EQ(found["end"], alone[i]["end"]);
+      EXPECT_EQ(found.value("id", json::object()).value("x", 0), i == 0 ? 7 : 0);
+    }
+    EXPECT_FALSE(std::getline(file, line));
+  }
+  // A run that was stopped in the second line.
+  const std::string whole = text_of(path("8.jsonl"));
+  const std::size_t first = whole.find('\n') + 1;
+  write_file(path("8.jsonl"), std::string_view(whole).substr(0, first + 9));
+  (void)run_well(many + "-o " + path("8.jsonl"));
+  const std::string resumed = text_of(path("8.jsonl"));
+  EXPECT_EQ(resumed.substr(0, first), whole.substr(0, first));
+  EXPECT_EQ(std::ranges::count(resumed, '\n'), 3);
+  EXPECT_THAT(resumed, HasSubstr("\"line\":3"));
+}
+
+TEST_F(ProgramStories, TellTheOthersWhereLinesOfABatchAreWrong) {
+  std::string batch = "{\"prompt\": \"Lily\", \"max_tokens\": 1}\n";
+  const std::vector<std::pair<const char*, const char*>> wrong = {
+      {"nothing", "expected JSON"},
+      {"[]", "expected an object in JSON"},
+      {"{\"prompt\": 3}", "expected a text as \\\"prompt\\\", or \\\"messages\\\""},
+      {"{\"prompt\": \"a\", \"max_token\": 3}", "unexpected member \\\"max_token\\\""},
+      {"{\"prompt\": \"a\", \"top_p\": 2}", "top_p: expected"},
+      {"{\"prompt\": \"a\", \"top_k\": -2}", "top_k: expected a whole number"},
+      {"{\"prompt\": \"a\", \"temperature\": \"hot\"}", "temperature: expected a number"},
+      {"{\"prompt\": \"a\", \"stop\": [3]}", "stop: expected a text or a list of texts"},
+      {"{\"messages\": []}", "has no chat template"},
+  };
+  for (const auto& [line, message] : wrong) batch += std::string(line) + "\n";
+  write_file(path("b.jsonl"), batch);
+  const Outcome found = run("generate " + model_ + " --batch-file " + path("b.jsonl"));
+  EXPECT_EQ(found.code, 3);
+  EXPECT_THAT(found.err, HasSubstr("9 of 10 lines failed, the first with: expected JSON"));
+  EXPECT_THAT(found.out, HasSubstr("\"line\":1,\"text\""));
+  for (const auto& [line, message] : wrong) EXPECT_THAT(found.out, HasSubstr(message));
+  write_file(path("o.txt"), std::string_view("{\"line\": 2}\n"));
+  expect_failure("generate " + model_ + " --batch-file " + path("b.jsonl") + " -o " + path("o.txt"),
+                 3, "expected answers of a batch, and line 1 is none");
 }
 
 TEST_F(ProgramStories, BeginFromAFileOrAPipe) {
@@ -247,6 +310,8 @@ TEST_F(ProgramLanguage, RefusesOptionsThatDoNotFit) {
   write_file(path("t.txt"), std::string_view("Once upon a time"));
   expect_failure("generate m.gguf", 2, "expected a prompt: either --prompt or --file");
   expect_failure("generate m.gguf -p a -f b", 2, "--prompt excludes --file");
+  expect_failure("generate m.gguf -p a --batch-file t.txt", 2, "excludes");
+  expect_failure("generate m.gguf -p a --sequences 2", 2, "--sequences requires --batch-file");
   expect_failure("generate m.gguf -p a --top-p 0", 2, "--top-p: expected a number from");
   expect_failure("generate m.gguf -p a --context 0", 2,
                  "--context: expected a whole number from 1");

@@ -88,11 +88,4 @@ lm::ChatTemplate TextModel::chat_template(std::string_view choice) const {
   return with_context(name_, [&] { return lm::ChatTemplate::parsed(texts_.chat_template); });
 }
 
-std::shared_ptr<const lm::ConstraintTokens> TextModel::constraint_tokens() {
-  if (constraint_tokens_ == nullptr) {
-    constraint_tokens_ = std::make_shared<lm::ConstraintTokens>(tokenizer());
-  }
-  return constraint_tokens_;
-}
-
 }  // namespace halftone

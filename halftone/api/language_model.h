@@ -52,7 +52,8 @@ class TextModel {
         texts_(std::move(texts)),
         model_(std::move(model)),
         trained_context_(trained_context),
-        device_(std::move(device)) {}
+        device_(std::move(device)),
+        constraint_tokens_(std::make_shared<lm::ConstraintTokens>(texts_.tokenizer)) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Where it runs: "cpu", "cuda", "opencl:0".
@@ -90,8 +91,10 @@ class TextModel {
   ///         else as lm::ChatTemplate::parsed() and map_file()
   [[nodiscard]] lm::ChatTemplate chat_template(std::string_view choice = "") const;
 
-  /// The tokens as constraints of texts need them, made when they are first asked for.
-  [[nodiscard]] std::shared_ptr<const lm::ConstraintTokens> constraint_tokens();
+  /// The tokens as constraints of texts need them.
+  [[nodiscard]] const std::shared_ptr<const lm::ConstraintTokens>& constraint_tokens() const {
+    return constraint_tokens_;
+  }
 
  private:
   std::string name_;

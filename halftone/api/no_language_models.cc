@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of language models where a build has no libraries for their text.
+#include "halftone/api/batch_generation.h"
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_report.h"
 #include "halftone/api/language_speed.h"
@@ -69,6 +70,14 @@ std::string chat_prompt(const TextModel& /*model*/, const lm::ChatRequest& /*req
                         std::string_view /*template_name*/) {
   fail_without_text();
 }
+
+void generate_batch(TextModel& /*model*/, std::span<const std::string> /*lines*/,
+                    const BatchOptions& /*options*/,
+                    const std::function<void(const BatchAnswer&)>& /*on_answer*/) {
+  fail_without_text();
+}
+
+std::size_t resume_answers(const std::filesystem::path& /*file*/) { fail_without_text(); }
 
 Conversation::Conversation(TextModel& model, const ChatOptions& /*options*/) : model_(model) {
   fail_without_text();

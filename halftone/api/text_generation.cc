@@ -19,37 +19,22 @@ lm::TokenId end_of_turn(const TextModel& model, const lm::ChatTemplate& chat_tem
   return vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
 }
 
-/// A conversation as the model reads it.
-struct Prompt {
-  std::vector<lm::TokenId> tokens;
-  std::size_t forgotten_messages = 0;
-};
-
-Prompt prompt_of(const TextModel& model, const lm::ChatTemplate& chat_template,
-                 const lm::ChatRequest& request) {
-  return {lm::encode(model.tokenizer(), chat_template.render(request, model.texts().marks))};
+std::vector<lm::TokenId> prompt_of(const TextModel& model, const lm::ChatTemplate& chat_template,
+                                   const lm::ChatRequest& request) {
+  return lm::encode(model.tokenizer(), chat_template.render(request, model.texts().marks));
 }
 
-/// A prompt that leaves room for an answer.
-Prompt fitting_prompt(const TextModel& model, const lm::ChatTemplate& chat_template,
-                      lm::ChatRequest request, std::size_t max_tokens) {
+/// Leaves out turns until there is room for an answer.
+void make_room(const TextModel& model, const lm::ChatTemplate& chat_template,
+               lm::ChatRequest request, PreparedText& text) {
   const std::size_t context = model.model().context();
-  Prompt prompt = prompt_of(model, chat_template, request);
-  if (prompt.tokens.size() + std::min(max_tokens, context / 4) <= context) return prompt;
-  std::size_t forgotten = 0;
-  while (prompt.tokens.size() > context / 2) {
+  if (text.prompt.size() + std::min(text.job.max_tokens, context / 4) <= context) return;
+  while (text.prompt.size() > context / 2) {
     const std::size_t count = lm::forget_turn(request);
     if (count == 0) break;
-    forgotten += count;
-    prompt = prompt_of(model, chat_template, request);
+    text.forgotten_messages += count;
+    text.prompt = prompt_of(model, chat_template, request);
   }
-  prompt.forgotten_messages = forgotten;
-  return prompt;
-}
-
-bool begins_twice(const TextModel& model, std::span<const lm::TokenId> prompt) {
-  const lm::TokenId begin = model.begin_token();
-  return begin != lm::kNoToken && prompt.size() >= 2 && prompt[0] == begin && prompt[1] == begin;
 }
 
 /// A text, or the text of a file.
@@ -59,38 +44,51 @@ std::string text_or_file(const std::string& given, bool is_text) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The grammar that a text has to follow; null: none.
-std::shared_ptr<const lm::Grammar> grammar_of(const v0::GenerateOptions& options) {
+/// The grammar that a text has to follow; none: any text.
+std::optional<lm::Grammar> grammar_of(const v0::GenerateOptions& options) {
   if (!options.json_schema.empty() && !options.grammar.empty()) {
     fail(ErrorKind::kUsage, "expected either a JSON schema or a grammar, found both");
   }
-  if (options.json_schema == "json") {
-    return std::make_shared<lm::Grammar>(lm::grammar_of_json_objects());
-  }
+  if (options.json_schema == "json") return lm::grammar_of_json_objects();
   if (!options.json_schema.empty()) {
     const std::size_t first = options.json_schema.find_first_not_of(" \t\r\n");
     const bool is_text = first != std::string::npos && options.json_schema[first] == '{';
-    return std::make_shared<lm::Grammar>(
-        lm::grammar_of_schema(text_or_file(options.json_schema, is_text)));
+    return lm::grammar_of_schema(text_or_file(options.json_schema, is_text));
   }
-  if (options.grammar.empty()) return nullptr;
+  if (options.grammar.empty()) return std::nullopt;
   const bool is_text = options.grammar.find("::=") != std::string::npos;
-  return std::make_shared<lm::Grammar>(lm::parse_grammar(text_or_file(options.grammar, is_text)));
+  return lm::parse_grammar(text_or_file(options.grammar, is_text));
 }
 
-/// @param job  the end tokens of the model are added
-lm::Generation generated(TextModel& model, const std::vector<lm::TokenId>& prompt,
-                         lm::GenerateJob job) {
+/// Adds what ends the texts of a model, and what the text has to follow.
+void complete(const TextModel& model, lm::GenerateJob& job) {
   const auto& ends = model.texts().end_tokens;
   job.end_tokens.insert(job.end_tokens.end(), ends.begin(), ends.end());
-  std::optional<lm::Constraint> constraint;
-  if (auto grammar = grammar_of(job)) {
-    constraint.emplace(std::move(grammar), model.constraint_tokens(), job.end_tokens, job.is_begin);
-    job.constraint = &*constraint;
+  if (std::optional<lm::Grammar> grammar = grammar_of(job)) {
+    job.constraint =
+        std::make_shared<lm::Constraint>(std::make_shared<lm::Grammar>(std::move(*grammar)),
+                                         model.constraint_tokens(), job.end_tokens, job.is_begin);
   }
-  lm::Generation found = lm::generate(model.model(), model.tokenizer(), prompt, job);
-  found.begins_twice = begins_twice(model, prompt);
+}
+
+bool begins_twice(const TextModel& model, std::span<const lm::TokenId> prompt) {
+  const lm::TokenId begin = model.begin_token();
+  return begin != lm::kNoToken && prompt.size() >= 2 && prompt[0] == begin && prompt[1] == begin;
+}
+
+lm::Generation generated(TextModel& model, PreparedText text, const v0::OnToken& on_token) {
+  text.job.on_token = on_token;
+  lm::Generation found = lm::generate(model.model(), model.tokenizer(), text.prompt, text.job);
+  found.begins_twice = begins_twice(model, text.prompt);
+  found.forgotten_messages = text.forgotten_messages;
   return found;
+}
+
+PreparedText prepared(const TextModel& model, std::vector<lm::TokenId> prompt,
+                      const v0::GenerateOptions& options) {
+  PreparedText text{std::move(prompt), {options}};
+  complete(model, text.job);
+  return text;
 }
 
 }  // namespace
@@ -103,14 +101,19 @@ lm::Generation generate_from_tokens(TextModel& model,
     const std::span<const lm::TokenId> tokens = model.model().tokens(options.sequence);
     prompt.emplace(tokens.begin(), tokens.end());
   }
-  return generated(model, std::move(prompt).value_or(std::vector<lm::TokenId>{}),
-                   {options, {}, false, on_token});
+  return generated(model,
+                   prepared(model, std::move(prompt).value_or(std::vector<lm::TokenId>{}), options),
+                   on_token);
+}
+
+PreparedText prepare_text(const TextModel& model, std::string_view prompt,
+                          const v0::GenerateOptions& options) {
+  return prepared(model, model.tokenize(prompt, {.control = options.control}), options);
 }
 
 lm::Generation generate_text(TextModel& model, std::string_view prompt,
                              const v0::GenerateOptions& options, const v0::OnToken& on_token) {
-  return generate_from_tokens(model, model.tokenize(prompt, {.control = options.control}), options,
-                              on_token);
+  return generated(model, prepare_text(model, prompt, options), on_token);
 }
 
 lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation) {
@@ -119,20 +122,23 @@ lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation) {
 
 lm::ChatRequest chat_request_of_json(std::string_view json) { return lm::parse_chat_request(json); }
 
+PreparedText prepare_answer(const TextModel& model, const lm::ChatRequest& request,
+                            const v0::AnswerOptions& options) {
+  const lm::ChatTemplate chat_template = model.chat_template(options.chat_template);
+  PreparedText text{prompt_of(model, chat_template, request),
+                    {options.generate, model.texts().answer_end_tokens, true}};
+  if (text.job.max_tokens == 0) text.job.max_tokens = model.model().context();
+  const lm::TokenId end = end_of_turn(model, chat_template);
+  if (end != lm::kNoToken) text.job.end_tokens.push_back(end);
+  complete(model, text.job);
+  if (options.forgets) make_room(model, chat_template, request, text);
+  model.check_tokens(text.prompt);
+  return text;
+}
+
 lm::Generation answer(TextModel& model, const lm::ChatRequest& request,
                       const v0::AnswerOptions& options, const v0::OnToken& on_token) {
-  const lm::ChatTemplate chat_template = model.chat_template(options.chat_template);
-  lm::GenerateJob job{options.generate, model.texts().answer_end_tokens, true, on_token};
-  if (job.max_tokens == 0) job.max_tokens = model.model().context();
-  const lm::TokenId end = end_of_turn(model, chat_template);
-  if (end != lm::kNoToken) job.end_tokens.push_back(end);
-  const Prompt prompt = options.forgets
-                            ? fitting_prompt(model, chat_template, request, job.max_tokens)
-                            : prompt_of(model, chat_template, request);
-  model.check_tokens(prompt.tokens);
-  lm::Generation found = generated(model, prompt.tokens, std::move(job));
-  found.forgotten_messages = prompt.forgotten_messages;
-  return found;
+  return generated(model, prepare_answer(model, request, options), on_token);
 }
 
 std::string chat_prompt(const TextModel& model, const lm::ChatRequest& request,

@@ -13,6 +13,21 @@
 
 namespace halftone {
 
+/// What lm::generate() is to continue, and how.
+struct PreparedText {
+  std::vector<lm::TokenId> prompt{};
+  lm::GenerateJob job{};
+  std::size_t forgotten_messages = 0;  ///< of a conversation, left out to make room
+};
+/// A text to continue, until an end token of the model. By any thread.
+/// @throws Error as lm::Tokenizer::encode()
+PreparedText prepare_text(const TextModel& model, std::string_view prompt,
+                          const v0::GenerateOptions& options);
+/// A conversation to answer, as answer() does. By any thread.
+/// @throws Error as chat_prompt()
+PreparedText prepare_answer(const TextModel& model, const lm::ChatRequest& request,
+                            const v0::AnswerOptions& options);
+
 /// Continues a text.
 /// @throws Error as lm::Tokenizer::encode() and lm::generate(); kUsage if the options have both a
 ///         JSON schema and a grammar; as lm::grammar_of_schema(), lm::parse_grammar()

@@ -101,6 +101,25 @@ TEST_F(CppLanguage, AppendsTokensToSequences) {
   EXPECT_EQ(two.tokens(0), tokens) << "as it was";
 }
 
+TEST_F(CppLanguage, AppendsTokensToSeveralSequencesAtOnce) {
+  LanguageModel three = open({.sequences = 3});
+  const std::vector<Token> hello = three.tokenize("Hello");
+  const std::vector<Token> there = three.tokenize("there!");
+  std::vector<float> want = three.append(hello, 0);
+  const std::vector<float> second = three.append(there, 1);
+  want.insert(want.end(), second.begin(), second.end());
+  three.truncate(0, 1);
+  EXPECT_EQ(three.append_each(std::vector<SequenceTokens>{{2, hello}, {1, there}}), want);
+  EXPECT_EQ(three.tokens(2), hello);
+  expect_error(ErrorKind::kUsage, "sequence 1 is named twice", [&] {
+    three.append_each(std::vector<SequenceTokens>{{1, hello}, {1, there}});
+  });
+  expect_error(ErrorKind::kUsage, "sequence: expected 0 to 2, found 3", [&] {
+    three.append_each(std::vector<SequenceTokens>{{0, hello}, {3, there}});
+  });
+  EXPECT_EQ(three.tokens(0), hello) << "as it was";
+}
+
 TEST_F(CppLanguage, ContinuesTextsAndTokens) {
   std::vector<Token> heard;
   std::string text;

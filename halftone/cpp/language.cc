@@ -112,6 +112,14 @@ std::vector<float> LanguageModel::append_for_all(std::span<const Token> tokens,
       [&](halftone::TextModel& model) { return model.model().append(sequence, tokens, true); });
 }
 
+std::vector<float> LanguageModel::append_each(std::span<const SequenceTokens> parts) {
+  return state_->use_alone([&](halftone::TextModel& model) {
+    std::vector<lm::SequencePart> all;
+    for (const SequenceTokens& part : parts) all.push_back({part.sequence, part.tokens});
+    return model.model().append_each(all);
+  });
+}
+
 std::vector<Token> LanguageModel::tokens(std::size_t sequence) {
   return state_->use_alone([&](halftone::TextModel& model) {
     check_sequence(model, sequence);

@@ -74,6 +74,24 @@ void append(Language& language, std::size_t sequence, std::span<const lm::TokenI
   if (logits != nullptr) std::memcpy(logits->data, found.data(), logits->bytes);
 }
 
+void append_each(Language& language, std::span<const halftone_sequence_tokens> parts,
+                 const halftone_output* logits) {
+  lm::TokenModel& model = language.model.model();
+  std::vector<lm::SequencePart> all;
+  for (const halftone_sequence_tokens& part : parts) {
+    all.push_back({part.sequence, tokens_of(part.tokens, part.num_tokens),
+                   logits == nullptr ? lm::WantedLogits::kNone : lm::WantedLogits::kLast});
+  }
+  const std::size_t bytes = parts.size() * model.vocabulary() * sizeof(float);
+  if (logits != nullptr && logits->bytes != bytes) {
+    fail(ErrorKind::kShape, "logits: expected " + std::to_string(bytes) + " bytes, found " +
+                                std::to_string(logits->bytes));
+  }
+  if (logits != nullptr && bytes != 0) required(static_cast<char*>(logits->data), "logits.data");
+  const std::vector<float> found = model.append_each(all);
+  if (!found.empty()) std::memcpy(logits->data, found.data(), bytes);
+}
+
 }  // namespace
 
 void give_text(std::string_view found, halftone_text* text) {
@@ -178,6 +196,17 @@ halftone_status halftone_language_model_append(halftone_language_model* model, s
   return guarded([&] {
     Language& language = *required(model, "model").state;
     use_alone(language, [&] { append(language, sequence, tokens_of(tokens, num_tokens), logits); });
+  });
+}
+
+halftone_status halftone_language_model_append_each(halftone_language_model* model,
+                                                    const halftone_sequence_tokens* parts,
+                                                    size_t num_parts,
+                                                    const halftone_output* logits) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    if (num_parts != 0) required(parts, "parts");
+    use_alone(language, [&] { append_each(language, {parts, num_parts}, logits); });
   });
 }
 

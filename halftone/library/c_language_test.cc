@@ -3,6 +3,7 @@
 #include <halftone/language.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -171,6 +172,34 @@ TEST_F(CLanguage, GivesTheSameLogitsHoweverTokensAreDivided) {
   ASSERT_OK(halftone_language_model_append(model_, 0, rest.data(), rest.size() - 1, nullptr));
   const std::vector<float> last = append(0, {rest.back()});
   EXPECT_EQ(last, std::vector<float>(all.end() - TinyLanguageModel::kVocabulary, all.end()));
+}
+
+TEST_F(CLanguage, AppendsTokensToSeveralSequencesAtOnce) {
+  const std::vector<std::int32_t> hello = tokenize("Hello");
+  const std::vector<std::int32_t> token = {7};
+  std::vector<float> want = append(0, hello);
+  const std::vector<float> second = append(1, token);
+  want.insert(want.end(), second.begin(), second.end());
+  ASSERT_OK(halftone_language_model_truncate(model_, 0, 0));
+  ASSERT_OK(halftone_language_model_truncate(model_, 1, 0));
+  const std::array<halftone_sequence_tokens, 2> parts = {
+      {{1, hello.data(), hello.size()}, {0, token.data(), 1}}};
+  std::vector<float> found(want.size());
+  const halftone_output out{found.data(), found.size() * sizeof(float)};
+  ASSERT_OK(halftone_language_model_append_each(model_, parts.data(), 2, &out));
+  EXPECT_EQ(found, want);
+  EXPECT_EQ(length(1), hello.size());
+  ASSERT_OK(halftone_language_model_append_each(model_, parts.data(), 2, nullptr));
+  EXPECT_EQ(length(0), 2U);
+  ASSERT_OK(halftone_language_model_append_each(model_, nullptr, 0, nullptr));
+  const halftone_output narrow{found.data(), 4};
+  EXPECT_FAILS(halftone_language_model_append_each(model_, parts.data(), 2, &narrow),
+               HALFTONE_SHAPE, "logits: expected");
+  EXPECT_FAILS(halftone_language_model_append_each(model_, nullptr, 2, nullptr), HALFTONE_USAGE,
+               "parts");
+  const std::array<halftone_sequence_tokens, 2> twice = {{parts[0], parts[0]}};
+  EXPECT_FAILS(halftone_language_model_append_each(model_, twice.data(), 2, nullptr),
+               HALFTONE_USAGE, "sequence 1 is named twice");
 }
 
 TEST_F(CLanguage, GeneratesTheTokensOfTheHighestLogits) {

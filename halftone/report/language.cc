@@ -50,6 +50,10 @@ ResultFields generation_fields(const lm::Generation& generation) {
        "Messages of a conversation that were left out to make room"}};
 }
 
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json estimate_json(const lm::Estimate& estimate) {
   return {{"value", estimate.value}, {"standard_error", estimate.standard_error}};
 }
@@ -206,9 +210,18 @@ std::string to_json(const lm::Generation& generation) {
 }
 
 std::string to_json_line(const lm::Generation& generation) {
-  return json_of(generation_fields(generation))
-             .dump(-1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return line_of(json_of(generation_fields(generation)));
+}
+
+std::string to_json_line(const BatchAnswer& answer) {
+  Json json = {{"line", answer.line + 1}};
+  if (!answer.id.empty()) json["id"] = Json::parse(answer.id);
+  if (answer.error) {
+    json["error"] = answer.error->what();
+  } else {
+    json.update(json_of(generation_fields(answer.generation)));
+  }
+  return line_of(json);
 }
 
 std::string to_text(const lm::TextEvaluation& evaluation) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/api/batch_generation.h"
 #include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/language_speed.h"
@@ -20,6 +21,10 @@ std::string to_line(const lm::Generation& generation);
 std::string to_json(const lm::Generation& generation);
 /// An answer of a conversation: the same in one line.
 std::string to_json_line(const lm::Generation& generation);
+
+/// An answer of a batch in one line: its number from 1 on, the id of its request if it has one, and
+/// the keys of a generation, or "error".
+std::string to_json_line(const BatchAnswer& answer);
 
 std::string to_text(const lm::TextEvaluation& evaluation);
 std::string to_json(const lm::TextEvaluation& evaluation);

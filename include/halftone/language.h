@@ -166,6 +166,23 @@ HALFTONE_API halftone_status halftone_language_model_token_text(
 HALFTONE_API halftone_status halftone_language_model_append(
     halftone_language_model* model, size_t sequence, const int32_t* tokens, size_t num_tokens,
     const halftone_output* logits) HALFTONE_NOEXCEPT;
+/** Tokens that a sequence is continued with. */
+typedef struct halftone_sequence_tokens {
+  size_t sequence;       /**< from 0 on */
+  const int32_t* tokens; /**< [num_tokens] */
+  size_t num_tokens;     /**< at least one */
+} halftone_sequence_tokens;
+
+/** Appends tokens to each of several sequences, in runs that they share: weights are read once for
+ *  all. Each gets the logits that it gets alone.
+ *  @param parts   [num_parts], each of another sequence
+ *  @param logits  float32 [num_parts, vocabulary], behind the last token of each; NULL: none are
+ *                 wanted
+ *  @return as halftone_language_model_append(); HALFTONE_USAGE if a sequence is named twice; all
+ *          sequences are then as they were */
+HALFTONE_API halftone_status halftone_language_model_append_each(
+    halftone_language_model* model, const halftone_sequence_tokens* parts, size_t num_parts,
+    const halftone_output* logits) HALFTONE_NOEXCEPT;
 /** Number of tokens of a sequence.
  *  @return HALFTONE_USAGE if there is no such sequence */
 HALFTONE_API halftone_status halftone_language_model_length(const halftone_language_model* model,

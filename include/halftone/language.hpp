@@ -82,6 +82,12 @@ HALFTONE_VERSIONED namespace v0 {
     /// The same.
     /// @return  logits of the tokens that follow each: [tokens, vocabulary()], row-major
     std::vector<float> append_for_all(std::span<const Token> tokens, std::size_t sequence = 0);
+    /// Appends tokens to each of several sequences, in runs that they share: weights are read once
+    /// for all. Each gets the logits that it gets alone.
+    /// @return  logits of the token that follows the last one of each: [parts, vocabulary()]
+    /// @throws Error as append(); kUsage if a sequence is named twice; all sequences are then as
+    ///         they were
+    std::vector<float> append_each(std::span<const SequenceTokens> parts);
     /// The tokens of a sequence.
     /// @throws Error kUsage if there is no such sequence
     [[nodiscard]] std::vector<Token> tokens(std::size_t sequence = 0);

@@ -113,6 +113,20 @@ class PythonLanguageModel {
       std::ranges::copy(found, place.begin());
     });
   }
+  /// @param sequences  as many as there are parts
+  void append_each(const std::vector<std::size_t>& sequences, const std::vector<Tokens>& parts,
+                   const nb::object& logits) {
+    const Array out(logits, Access::kWrite);
+    const std::span<float> place = out.writable<float>();
+    Reporter reporter{nb::none()};
+    run(reporter, [&] {
+      std::vector<lm::SequencePart> all;
+      for (std::size_t i = 0; i < parts.size(); ++i) all.push_back({sequences[i], parts[i]});
+      const std::vector<float> found = model_.model().append_each(all);
+      if (place.size() != found.size()) fail(ErrorKind::kInternal, "logits of another size");
+      std::ranges::copy(found, place.begin());
+    });
+  }
   Tokens tokens(std::size_t sequence) {
     const ExclusiveUse alone(used_, "model");
     const std::size_t count = model_.model().sequences();
@@ -268,6 +282,8 @@ void bind_language(nb::module_& module) {
   model.def_static("open", &PythonLanguageModel::open, nb::arg("path"), nb::arg("how"))
       .def("append", &PythonLanguageModel::append, nb::arg("tokens"), nb::arg("sequence"),
            nb::arg("all"), nb::arg("logits"))
+      .def("append_each", &PythonLanguageModel::append_each, nb::arg("sequences"), nb::arg("parts"),
+           nb::arg("logits"))
       .def("tokens", &PythonLanguageModel::tokens, nb::arg("sequence"))
       .def("truncate", &PythonLanguageModel::truncate, nb::arg("length"), nb::arg("sequence"))
       .def("bytes_per_token", &PythonLanguageModel::bytes_per_token, nb::arg("length"))

@@ -100,6 +100,18 @@ def test_logits_do_not_depend_on_the_calls(model: ht.LanguageModel) -> None:
     assert model.tokens() == model.tokens(1) == tokens
 
 
+def test_sequences_share_runs(model: ht.LanguageModel) -> None:
+    alone = np.stack([model.append([5, 6, 7]), model.append([8], sequence=1)])
+    model.truncate(0)
+    model.truncate(0, sequence=1)
+    np.testing.assert_array_equal(model.append_each({1: [5, 6, 7], 0: [8]}), alone)
+    assert (model.tokens(), model.tokens(1)) == ([8], [5, 6, 7])
+    assert model.append_each({}).shape == (0, VOCABULARY)
+    with pytest.raises(ValueError, match="sequence: expected 0 to 1, found 2"):
+        model.append_each({0: [5], 2: [5]})
+    assert model.tokens() == [8]
+
+
 def test_errors_leave_sequences_alone(model: ht.LanguageModel) -> None:
     model.append([5, 6])
     for tokens, sequence, text in (([260], 0, "token: expected 0 to 259, found 260"),

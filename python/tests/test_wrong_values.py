@@ -91,6 +91,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "Encoding.levels": {},
     "LanguageModel.answer": {"messages": MESSAGES, "template": "chatml", "max_tokens": 1},
     "LanguageModel.append": {"tokens": [3]},
+    "LanguageModel.append_each": {"parts": {0: [3]}},
     "LanguageModel.bytes_per_token": {},
     "LanguageModel.chat": {"template": "chatml"},
     "LanguageModel.chat_prompt": {"messages": MESSAGES, "template": "chatml"},

@@ -20,17 +20,17 @@ Constraint::Constraint(std::shared_ptr<const Grammar> grammar,
 
 const TokenMask& Constraint::mask() {
   if (is_begin_) {
-    if (first_mask_.empty()) first_mask_ = allowed_tokens(tokens_->first, acceptor_, state_);
+    if (first_mask_.empty()) first_mask_ = allowed_tokens(sorted(), acceptor_, state_);
     return first_mask_;
   }
-  const std::size_t max_masks = kMaxMaskBytes / (tokens_->inside.size() / 8 + 1) + 1;
+  const std::size_t max_masks = kMaxMaskBytes / (sorted().size() / 8 + 1) + 1;
   if (acceptor_.is_full() || masks_.size() >= max_masks) {
     masks_.clear();
     state_ = acceptor_.forget_but(state_);
   }
   const auto found = masks_.find(state_);
   if (found != masks_.end()) return found->second;
-  return masks_.emplace(state_, allowed_tokens(tokens_->inside, acceptor_, state_)).first->second;
+  return masks_.emplace(state_, allowed_tokens(sorted(), acceptor_, state_)).first->second;
 }
 
 void Constraint::apply(std::span<float> logits) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "halftone/lm/constrain/token_masks.h"
@@ -14,11 +17,25 @@ namespace halftone::lm {
 
 /// The tokens of a model as constraints need them, shared by all texts. Any number of threads may
 /// use it.
-struct ConstraintTokens {
-  explicit ConstraintTokens(const Tokenizer& tokenizer)
-      : inside(tokenizer), first(tokenizer, true) {}
-  SortedTokens inside;  ///< within a text
-  SortedTokens first;   ///< of an answer: SentencePiece's first space is left out
+class ConstraintTokens {
+ public:
+  explicit ConstraintTokens(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  /// Made when they are first asked for.
+  /// @param is_first  of an answer: SentencePiece's first space is left out
+  [[nodiscard]] const SortedTokens& sorted(bool is_first) const {
+    Sorted& sorted = is_first ? first_ : inside_;
+    std::call_once(sorted.once, [&] { sorted.tokens.emplace(tokenizer_, is_first); });
+    return *sorted.tokens;
+  }
+
+ private:
+  struct Sorted {
+    std::once_flag once{};
+    std::optional<SortedTokens> tokens{};
+  };
+  Tokenizer tokenizer_;
+  mutable Sorted inside_;
+  mutable Sorted first_;
 };
 
 /// What one text may be. Before each draw of a token, apply() lowers the logits of those that the
@@ -45,9 +62,7 @@ class Constraint {
 
  private:
   const TokenMask& mask();
-  [[nodiscard]] const SortedTokens& sorted() const {
-    return is_begin_ ? tokens_->first : tokens_->inside;
-  }
+  [[nodiscard]] const SortedTokens& sorted() const { return tokens_->sorted(is_begin_); }
 
   std::shared_ptr<const ConstraintTokens> tokens_;
   std::vector<TokenId> end_tokens_;

@@ -12,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/lm/decode/device_rows.h"
 #include "halftone/runtime/execution_options.h"
+#include "halftone/runtime/sequence/sequence.h"
 
 namespace halftone::lm {
 namespace {
@@ -36,9 +37,13 @@ std::size_t last_extent(const ir::Graph& graph) {
   return static_cast<std::size_t>(graph.value(graph.outputs()[0]).type.shape.back());
 }
 
-/// Runs in the order of the binary digits of a number, so that plans of few sizes serve all.
-std::size_t next_run(std::size_t count, std::size_t most) {
-  return std::min(std::bit_floor(count), most);
+constexpr std::size_t kMaxHeadRows = 64;  // logits are wide
+
+/// Few rows run together: each run reads all weights. More run in the order of the binary digits of
+/// their number, so that plans of few sizes serve all.
+std::size_t next_run(std::size_t count, std::size_t max_rows) {
+  constexpr std::size_t kFewRows = 16;
+  return std::min(count <= kFewRows ? count : std::bit_floor(count), max_rows);
 }
 
 }  // namespace
@@ -114,55 +119,72 @@ void Decoder::check_room(std::size_t sequence, std::size_t count) const {
 
 std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId> tokens,
                                    bool all_logits) {
-  if (tokens.empty()) fail(ErrorKind::kUsage, "expected at least one token, found none");
-  check_room(sequence, tokens.size());
-  for (const TokenId token : tokens) check_token(token);
-  restore(sequence);
+  const SequencePart part{sequence, tokens, all_logits ? WantedLogits::kAll : WantedLogits::kLast};
+  return append_each({&part, 1});
+}
+
+std::vector<DecoderRow> Decoder::rows_of(std::span<const SequencePart> parts) const {
+  std::set<std::size_t> seen;
   std::vector<DecoderRow> rows;
-  rows.reserve(tokens.size());
-  for (const TokenId token : tokens) {
-    rows.push_back({token, sequence, tokens_[sequence].size() + rows.size()});
+  for (const SequencePart& part : parts) {
+    if (part.tokens.empty()) fail(ErrorKind::kUsage, "expected at least one token, found none");
+    check_room(part.sequence, part.tokens.size());
+    for (const TokenId token : part.tokens) check_token(token);
+    if (!seen.insert(part.sequence).second) {
+      fail(ErrorKind::kUsage, "sequence " + std::to_string(part.sequence) + " is named twice");
+    }
+    std::size_t position = tokens_[part.sequence].size();
+    for (const TokenId token : part.tokens) {
+      rows.push_back({token, part.sequence, position++, part.wanted == WantedLogits::kAll});
+    }
+    if (part.wanted == WantedLogits::kLast) rows.back().is_wanted = true;
   }
-  std::vector<float> logits((all_logits ? rows.size() : 1) * vocabulary_);
-  is_stale_[sequence] = !keeps_all();  // if the run ends early
+  return rows;
+}
+
+std::vector<float> Decoder::append_each(std::span<const SequencePart> parts) {
+  const std::vector<DecoderRow> rows = rows_of(parts);
+  for (const SequencePart& part : parts) restore(part.sequence);
+  const auto wanted = static_cast<std::size_t>(std::ranges::count_if(rows, &DecoderRow::is_wanted));
+  std::vector<float> logits(wanted * vocabulary_);
+  for (const SequencePart& part : parts) is_stale_[part.sequence] = !keeps_all();  // if it ends
   run(rows, logits);
-  is_stale_[sequence] = false;
-  tokens_[sequence].insert(tokens_[sequence].end(), tokens.begin(), tokens.end());
+  for (const SequencePart& part : parts) {
+    is_stale_[part.sequence] = false;
+    std::vector<TokenId>& tokens = tokens_[part.sequence];
+    tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
+  }
   return logits;
 }
 
-std::vector<float> Decoder::append_each(std::span<const SequenceToken> tokens) {
-  std::set<std::size_t> seen;
-  std::vector<DecoderRow> rows;
-  for (const SequenceToken& each : tokens) {
-    check_room(each.sequence, 1);
-    check_token(each.token);
-    if (!seen.insert(each.sequence).second) {
-      fail(ErrorKind::kUsage, "sequence " + std::to_string(each.sequence) + " is named twice");
-    }
-    rows.push_back({each.token, each.sequence, tokens_[each.sequence].size()});
-  }
-  for (const SequenceToken& each : tokens) restore(each.sequence);
-  std::vector<float> logits(rows.size() * vocabulary_);
-  for (const SequenceToken& each : tokens) is_stale_[each.sequence] = !keeps_all();
-  run(rows, logits);
-  for (const SequenceToken& each : tokens) {
-    is_stale_[each.sequence] = false;
-    tokens_[each.sequence].push_back(each.token);
-  }
-  return logits;
+void Decoder::check_length(std::size_t sequence, std::size_t length) const {
+  check_room(sequence, 0);
+  if (length <= tokens_[sequence].size()) return;
+  fail(ErrorKind::kUsage, "length: expected at most the " +
+                              std::to_string(tokens_[sequence].size()) +
+                              " tokens of the sequence, found " + std::to_string(length));
 }
 
 void Decoder::truncate(std::size_t sequence, std::size_t length) {
-  check_room(sequence, 0);
-  if (length > tokens_[sequence].size()) {
-    fail(ErrorKind::kUsage, "length: expected at most the " +
-                                std::to_string(tokens_[sequence].size()) +
-                                " tokens of the sequence, found " + std::to_string(length));
-  }
+  check_length(sequence, length);
   const bool is_shorter = length < tokens_[sequence].size();
   tokens_[sequence].resize(length);
   if (is_shorter && !keeps_all()) is_stale_[sequence] = true;
+}
+
+bool Decoder::copy_front(std::size_t from, std::size_t to, std::size_t length) {
+  check_length(from, length);
+  check_room(to, 0);
+  const bool is_whole = length == tokens_[from].size() && !is_stale_[from];
+  if (device_ != nullptr || (!keeps_all() && !is_whole)) return false;
+  for (std::size_t i = 0; i < has_rows_.size(); ++i) {
+    runtime::copy_front(graphs_.body, graphs_.body.states()[i], states_->state(i),
+                        {from, to, tokens_.size(), length});
+  }
+  tokens_[to].assign(tokens_[from].begin(),
+                     tokens_[from].begin() + static_cast<std::ptrdiff_t>(length));
+  is_stale_[to] = false;
+  return true;
 }
 
 bool Decoder::keeps_all() const {
@@ -228,17 +250,11 @@ void Decoder::check_token(TokenId token) const {
 }
 
 void Decoder::run(std::span<const DecoderRow> rows, std::span<float> logits) {
-  const std::size_t wanted = logits.size() / vocabulary_;
-  for (std::size_t first = 0; first < rows.size();) {
-    const std::size_t count = next_run(rows.size() - first, options_.rows);
-    run_body(rows.subspan(first, count));
-    const std::size_t without = rows.size() - wanted;  // rows whose logits nobody wants
-    const std::size_t skip = std::min(without - std::min(without, first), count);
-    const std::size_t to = first + skip - without;
-    if (skip < count) {
-      run_head(count, skip, logits.subspan(to * vocabulary_, (count - skip) * vocabulary_));
-    }
-    first += count;
+  while (!rows.empty()) {
+    const std::size_t count = next_run(rows.size(), options_.rows);
+    run_body(rows.first(count));
+    logits = run_head(rows.first(count), logits);
+    rows = rows.subspan(count);
   }
 }
 
@@ -253,25 +269,45 @@ void Decoder::run_body(std::span<const DecoderRow> rows) {
   body.run();
 }
 
-void Decoder::run_head(std::size_t rows, std::size_t first, std::span<float> logits) {
-  constexpr std::size_t kMaxRows = 64;  // logits are wide
-  while (!logits.empty()) {
-    const std::size_t count = next_run(logits.size() / vocabulary_, kMaxRows);
-    const std::span<float> to = logits.first(count * vocabulary_);
-    if (device_ != nullptr) {
-      device_->run_head({rows, first, count}, to);
-    } else {
-      const runtime::ValueView hidden = body_of(rows).output(0);
-      const auto width = static_cast<std::size_t>(hidden.type.shape.back()) * sizeof(float);
-      runtime::Session& head = head_of(count);
-      std::ranges::copy(hidden.bytes.subspan(first * width, count * width), head.input(0).begin());
-      head.run();
-      std::copy_n(reinterpret_cast<const float*>(head.output(0).bytes.data()), to.size(),
-                  to.begin());
-    }
-    logits = logits.subspan(to.size());
-    first += count;
+std::span<float> Decoder::run_head(std::span<const DecoderRow> rows, std::span<float> logits) {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_wanted) all.push_back(i);
   }
+  for (std::span<const std::size_t> wanted = all; !wanted.empty();) {
+    const std::size_t count = next_run(wanted.size(), kMaxHeadRows);
+    run_head_of(rows.size(), wanted.first(count), logits.first(count * vocabulary_));
+    logits = logits.subspan(count * vocabulary_);
+    wanted = wanted.subspan(count);
+  }
+  return logits;
+}
+
+void Decoder::run_head_of(std::size_t rows, std::span<const std::size_t> wanted,
+                          std::span<float> logits) {
+  if (device_ != nullptr) {
+    // The device copies rows that follow one another.
+    for (std::size_t first = 0; first < wanted.size();) {
+      std::size_t count = 1;
+      while (first + count < wanted.size() && wanted[first + count] == wanted[first] + count)
+        ++count;
+      count = next_run(count, kMaxHeadRows);
+      device_->run_head({rows, wanted[first], count},
+                        logits.subspan(first * vocabulary_, count * vocabulary_));
+      first += count;
+    }
+    return;
+  }
+  const runtime::ValueView hidden = body_of(rows).output(0);
+  const auto width = static_cast<std::size_t>(hidden.type.shape.back()) * sizeof(float);
+  runtime::Session& head = head_of(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::ranges::copy(hidden.bytes.subspan(wanted[i] * width, width),
+                      head.input(0).subspan(i * width, width).begin());
+  }
+  head.run();
+  std::copy_n(reinterpret_cast<const float*>(head.output(0).bytes.data()), logits.size(),
+              logits.begin());
 }
 
 }  // namespace halftone::lm

@@ -25,12 +25,6 @@ struct DecoderOptions {
   std::string device{};  ///< as gpu::open_device() takes it; empty: the processor
 };
 
-/// The next token of a sequence.
-struct SequenceToken {
-  std::size_t sequence = 0;
-  TokenId token = 0;
-};
-
 /// A model with the states of its sequences. Logits depend on the tokens of their sequence alone:
 /// not on how these were divided into runs, nor on other sequences, threads, the processor or the
 /// device, bit for bit. One thread at a time may use it.
@@ -51,11 +45,12 @@ class Decoder final : public TokenModel {
 
   std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
                             bool all_logits) override;
-  /// Appends one token to each of several sequences, in one run.
-  /// @return the logits of each: [tokens, vocabulary]
-  /// @throws Error as append(); kUsage if a sequence is named twice
-  std::vector<float> append_each(std::span<const SequenceToken> tokens);
+  /// In one run, or as many as options.rows ask for.
+  std::vector<float> append_each(std::span<const SequencePart> parts) override;
   void truncate(std::size_t sequence, std::size_t length) override;
+  [[nodiscard]] bool truncates_freely() const override { return keeps_all(); }
+  /// On the processor; of recurrent models whole sequences only.
+  bool copy_front(std::size_t from, std::size_t to, std::size_t length) override;
   [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
   std::vector<TimedStep> time_steps(std::size_t sequence, std::span<const TokenId> tokens) override;
 
@@ -64,18 +59,25 @@ class Decoder final : public TokenModel {
 
  private:
   void check_room(std::size_t sequence, std::size_t count) const;
+  /// @throws Error kUsage if a sequence is shorter
+  void check_length(std::size_t sequence, std::size_t length) const;
+  /// The rows of some parts. @throws Error as append_each()
+  [[nodiscard]] std::vector<DecoderRow> rows_of(std::span<const SequencePart> parts) const;
   void check_token(TokenId token) const;
   /// Whether states keep a row for each token, so that truncated ones do no harm.
   [[nodiscard]] bool keeps_all() const;
   /// Computes the states of a sequence anew if they hold truncated tokens.
   void restore(std::size_t sequence);
   /// Runs the body on rows, as many at a time as plans have.
-  /// @param logits  of the last rows, in their order; empty: none are wanted
+  /// @param logits  of those that are wanted, in their order
   void run(std::span<const DecoderRow> rows, std::span<float> logits);
   void run_body(std::span<const DecoderRow> rows);
-  /// @param rows   of the last run of the body
-  /// @param first  of these, as many as there are logits for
-  void run_head(std::size_t rows, std::size_t first, std::span<float> logits);
+  /// @param rows    of the last run of the body
+  /// @param logits  in front those of its wanted rows
+  /// @return        the rest
+  std::span<float> run_head(std::span<const DecoderRow> rows, std::span<float> logits);
+  /// @param wanted  indices of rows, at most kMaxHeadRows
+  void run_head_of(std::size_t rows, std::span<const std::size_t> wanted, std::span<float> logits);
   /// Measures the steps of a session from now on, in seconds by step; the result outlives it.
   std::shared_ptr<std::vector<std::vector<double>>> timed(runtime::Session& session);
   runtime::Session& body_of(std::size_t rows);

@@ -165,6 +165,18 @@ std::vector<TokenId> some_tokens(std::size_t count, int seed = 1) {
   return tokens;
 }
 
+struct SequenceToken {
+  std::size_t sequence;
+  TokenId token;
+};
+
+/// Appends one token to each of some sequences.
+std::vector<float> append_one_each(Decoder& model, const std::vector<SequenceToken>& tokens) {
+  std::vector<SequencePart> parts;
+  for (const SequenceToken& each : tokens) parts.push_back({each.sequence, {&each.token, 1}});
+  return model.append_each(parts);
+}
+
 TEST(Decoder, GivesTheLogitsOfTheGraphs) {
   const DecoderGraphs graphs = Builder().graphs();
   const std::vector<TokenId> tokens = some_tokens(5);
@@ -223,8 +235,7 @@ TEST(Decoder, KeepsSequencesApart) {
   }
   Decoder all = decoder();
   for (std::size_t s = 0; s < 3; ++s) all.append(s, some_tokens(4 + s, static_cast<int>(s)), false);
-  const std::vector<float> found =
-      all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
+  const std::vector<float> found = append_one_each(all, {{2, 2}, {0, 0}, {1, 1}});
   const auto row = [&](std::size_t i) {
     return std::vector<float>(found.begin() + static_cast<std::ptrdiff_t>(i * kTokens),
                               found.begin() + static_cast<std::ptrdiff_t>((i + 1) * kTokens));
@@ -232,6 +243,70 @@ TEST(Decoder, KeepsSequencesApart) {
   EXPECT_EQ(row(0), alone[2]);
   EXPECT_EQ(row(1), alone[0]);
   EXPECT_EQ(row(2), alone[1]);
+}
+
+/// Parts of prompts and single tokens in one run, for any number of rows that share one.
+TEST(Decoder, MixesPartsOfPromptsWithSingleTokens) {
+  const std::vector<TokenId> tokens = some_tokens(29);
+  Decoder alone = decoder(32);
+  const std::vector<float> first = alone.append(0, tokens, true);
+  const std::vector<float> second = alone.append(1, some_tokens(29, 5), true);
+  const std::vector<TokenId> others = some_tokens(29, 5);
+  for (std::size_t count = 1; count <= 20; ++count) {
+    Decoder model = decoder(32, 2);
+    model.append(0, std::span(tokens).first(4), false);
+    const std::vector<SequencePart> parts = {
+        {0, std::span(tokens).subspan(4, 1)},
+        {2, std::span(tokens).first(count), WantedLogits::kNone},
+        {1, std::span(others).first(count), WantedLogits::kAll}};
+    const std::vector<float> found = model.append_each(parts);
+    ASSERT_EQ(found.size(), (1 + count) * kTokens);
+    EXPECT_TRUE(std::ranges::equal(std::span(found).first(kTokens),
+                                   std::span(first).subspan(4 * kTokens, kTokens)));
+    EXPECT_TRUE(std::ranges::equal(std::span(found).subspan(kTokens),
+                                   std::span(second).first(count * kTokens)))
+        << count;
+    EXPECT_TRUE(std::ranges::equal(model.append(2, std::span(tokens).subspan(count), true),
+                                   std::span(first).subspan(count * kTokens)))
+        << count;
+  }
+}
+
+TEST(Decoder, CopiesTheFrontOfASequence) {
+  for (const auto numbers :
+       {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16, ir::CacheNumbers::kInt8}) {
+    const Description d = small_description("llama");
+    const Weights weights = small_weights(d);
+    Decoder model(build_decoder(d, weights, {3, 40, numbers}), {});
+    std::vector<TokenId> tokens;
+    for (TokenId i = 0; i < 37; ++i) tokens.push_back(i * 7 % 11);
+    const std::vector<float> all = model.append(2, tokens, true);
+    for (const std::size_t length : {1U, 16U, 21U, 36U}) {
+      model.truncate(0, 0);
+      model.append(0, std::vector<TokenId>{3, 1, 4}, false);
+      EXPECT_TRUE(model.copy_front(2, 0, length));
+      EXPECT_EQ(model.length(0), length);
+      EXPECT_TRUE(std::ranges::equal(model.append(0, std::span(tokens).subspan(length), true),
+                                     std::span(all).subspan(length * model.vocabulary())))
+          << length;
+    }
+    expect_error(ErrorKind::kUsage, "length: expected at most the 37 tokens",
+                 [&] { model.copy_front(2, 0, 38); });
+  }
+}
+
+/// States of recurrences belong to all tokens.
+TEST(RecurrentDecoder, CopiesWholeSequencesOnly) {
+  const std::vector<TokenId> tokens = some_tokens(9);
+  Decoder model = recurrent_decoder();
+  const std::vector<float> all = model.append(0, tokens, true);
+  EXPECT_FALSE(model.truncates_freely());
+  EXPECT_FALSE(model.copy_front(0, 1, 5));
+  EXPECT_EQ(model.length(1), 0U);
+  model.append(2, std::span(tokens).first(5), false);
+  EXPECT_TRUE(model.copy_front(2, 1, 5));
+  EXPECT_TRUE(std::ranges::equal(model.append(1, std::span(tokens).subspan(5), true),
+                                 std::span(all).subspan(5 * kTokens)));
 }
 
 TEST(Decoder, ForgetsWhatIsTruncated) {
@@ -288,8 +363,7 @@ TEST(RecurrentDecoder, KeepsSequencesApart) {
   for (const int s : {0, 1, 2}) {
     all.append(static_cast<std::size_t>(s), some_tokens(5, s), false);
   }
-  const std::vector<float> found =
-      all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
+  const std::vector<float> found = append_one_each(all, {{2, 2}, {0, 0}, {1, 1}});
   std::vector<float> expected = alone(2);
   for (const int s : {0, 1}) {
     const std::vector<float> more = alone(s);
@@ -309,7 +383,7 @@ TEST(RecurrentDecoder, ForgetsWhatIsTruncated) {
     EXPECT_EQ(model.append(1, std::span(tokens).subspan(kept), false), expected) << kept;
   }
   model.truncate(1, 8);
-  EXPECT_EQ(model.append_each(std::vector<SequenceToken>{{1, tokens[8]}}), expected);
+  EXPECT_EQ(append_one_each(model, {{1, tokens[8]}}), expected);
 }
 
 /// The states of recurrences are read whole, whatever the length.
@@ -340,7 +414,7 @@ TEST(Decoder, DescribesWhatIsWrong) {
   EXPECT_EQ(model.length(0), 60U);
   EXPECT_NO_THROW(model.append(0, some_tokens(4), false));
   expect_error(ErrorKind::kUsage, "sequence 1 is named twice", [&] {
-    model.append_each(std::vector<SequenceToken>{{1, 1}, {1, 2}});
+    append_one_each(model, {{1, 1}, {1, 2}});
   });
   expect_error(ErrorKind::kUsage, "length: expected at most the 0 tokens",
                [&] { model.truncate(2, 1); });

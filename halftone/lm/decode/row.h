@@ -12,6 +12,7 @@ struct DecoderRow {
   TokenId token = 0;
   std::size_t sequence = 0;
   std::size_t position = 0;
+  bool is_wanted = false;  ///< whether the logits behind it are
 };
 
 }  // namespace halftone::lm

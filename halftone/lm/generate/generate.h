@@ -2,6 +2,8 @@
 // Continues a text.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,8 +22,15 @@ struct GenerateJob : v0::GenerateOptions {
   std::vector<TokenId> end_tokens{};
   bool is_begin = false;  ///< the result is a text of its own: an answer
   v0::OnToken on_token{};
-  Constraint* constraint = nullptr;  ///< at the beginning of a text; null: none
+  /// At the beginning of the text; null: none. Shared by copies of the job, of which one is used.
+  std::shared_ptr<Constraint> constraint{};
+  /// Gets the logits that each token is drawn from, [tokens of the tokenizer], before on_token.
+  std::function<void(std::span<const float>)> on_logits{};
 };
+
+/// Tokens of a prompt, not empty, that a sequence has at its front and need not be run: never the
+/// last one, whose logits are needed.
+std::size_t reusable_tokens(std::span<const TokenId> known, std::span<const TokenId> prompt);
 
 /// Continues a text token by token. The sequence begins anew, except where it has the tokens of the
 /// prompt already; after this it has the prompt and the tokens but the last one.

@@ -54,15 +54,15 @@ TEST_F(Generations, FollowAGrammarWhateverTheModelPrefers) {
   const auto tokens = std::make_shared<ConstraintTokens>(tokenizer_);
   const auto grammar =
       std::make_shared<Grammar>(parse_grammar("root ::= \"l\" [a-f] \"t\" | \"x\"+"));
-  Constraint constraint(grammar, tokens, {kEnd}, false);
-  options_.constraint = &constraint;
+  options_.constraint =
+      std::make_shared<Constraint>(grammar, tokens, std::vector<TokenId>{kEnd}, false);
   Generation found = continued("Ha");
   EXPECT_EQ(found.text, "lft") << "nothing may follow";
   EXPECT_EQ(to_string(found.end), "token");
   EXPECT_THAT(found.tokens, ElementsAre('l', 'f', 't'));
-  Constraint other(std::make_shared<Grammar>(parse_grammar("root ::= [^l] . .*")), tokens, {},
-                   false);
-  options_.constraint = &other;
+  options_.constraint =
+      std::make_shared<Constraint>(std::make_shared<Grammar>(parse_grammar("root ::= [^l] . .*")),
+                                   tokens, std::vector<TokenId>{}, false);
   options_.max_tokens = 5;
   found = continued("Ha");
   EXPECT_EQ(found.text.substr(0, 1), std::string(1, '\0')) << "the first of equal logits";

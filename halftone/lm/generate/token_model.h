@@ -3,20 +3,32 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "halftone/lm/text/vocabulary.h"
 
 namespace halftone::lm {
 
-/// A model that continues sequences of tokens and remembers them. One thread at a time uses it.
 /// A step of computing a token.
 struct TimedStep {
   std::string name;
   double seconds = 0;
 };
 
+/// Behind which of some tokens logits are wanted.
+enum class WantedLogits : std::uint8_t { kNone, kLast, kAll };
+
+/// Tokens that a sequence is continued with.
+struct SequencePart {
+  std::size_t sequence = 0;
+  std::span<const TokenId> tokens{};
+  WantedLogits wanted = WantedLogits::kLast;
+};
+
+/// A model that continues sequences of tokens and remembers them. One thread at a time uses it.
 class TokenModel {
  public:
   TokenModel() = default;
@@ -42,9 +54,31 @@ class TokenModel {
   ///                    the sequence is then as it was
   virtual std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
                                     bool all_logits) = 0;
+  /// Appends tokens to each of several sequences, together where the model can.
+  /// @return  the wanted logits in the order of the parts: [rows, vocabulary()]
+  /// @throws Error as append(); kUsage if a sequence is named twice
+  virtual std::vector<float> append_each(std::span<const SequencePart> parts) {
+    std::vector<float> logits;
+    for (const SequencePart& part : parts) {
+      const std::vector<float> found =
+          append(part.sequence, part.tokens, part.wanted == WantedLogits::kAll);
+      if (part.wanted == WantedLogits::kNone) continue;
+      logits.insert(logits.end(), found.begin(), found.end());
+    }
+    return logits;
+  }
   /// Forgets all tokens from `length` on.
   /// @throws Error kUsage if the sequence is shorter
   virtual void truncate(std::size_t sequence, std::size_t length) = 0;
+  /// Whether truncate() to any length leaves nothing to compute anew.
+  [[nodiscard]] virtual bool truncates_freely() const { return true; }
+  /// Makes a sequence the first `length` tokens of another one, without computing them.
+  /// @pre     from != to
+  /// @return  false if the model cannot: nothing has changed then
+  /// @throws Error kUsage if there are no such sequences, or the other one is shorter
+  virtual bool copy_front(std::size_t /*from*/, std::size_t /*to*/, std::size_t /*length*/) {
+    return false;
+  }
 
   /// Bytes of weights and states that one more token reads behind `length` tokens; 0: not known.
   [[nodiscard]] virtual std::size_t bytes_per_token(std::size_t /*length*/) const { return 0; }

@@ -50,10 +50,10 @@ class Writer {
 void run_together(Decoder& decoder, std::vector<Writer>& writers, const SyntheticOptions& options,
                   const std::function<void()>& on_token) {
   for (std::size_t s = 0; s < writers.size(); ++s) decoder.truncate(s, 0);
-  std::vector<SequenceToken> next(writers.size());
+  std::vector<SequencePart> next(writers.size());
   for (std::size_t at = 0; at + 1 < options.tokens; ++at) {
     on_token();
-    for (std::size_t s = 0; s < writers.size(); ++s) next[s] = {s, writers[s].tokens()[at]};
+    for (std::size_t s = 0; s < writers.size(); ++s) next[s] = {s, {&writers[s].tokens()[at], 1}};
     const std::vector<float> logits = decoder.append_each(next);
     if (writers[0].tokens().size() > at + 1) continue;  // the first token behind the begin token
     const std::size_t vocabulary = decoder.vocabulary();

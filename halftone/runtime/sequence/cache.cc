@@ -88,4 +88,25 @@ std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
   return cache ? cache->shape.bytes() : value_bytes(graph.value(state.before).type);
 }
 
+void copy_front(const ir::Graph& graph, const ir::State& state, std::span<std::byte> bytes,
+                const SequenceCopy& copy) {
+  const std::size_t each = bytes.size() / copy.sequences;
+  const auto move = [&](std::size_t offset, std::size_t count) {
+    std::ranges::copy(bytes.subspan(copy.from * each + offset, count),
+                      bytes.subspan(copy.to * each + offset, count).begin());
+  };
+  const auto cache = state.after == ir::kAbsent ? std::nullopt : cache_use(graph, state.after);
+  if (!cache) return move(0, each);
+  const kernels::CacheShape& shape = cache->shape;
+  constexpr std::size_t kPanel = kernels::CacheShape::kPanelTokens;
+  const std::size_t tokens = (copy.tokens + kPanel - 1) / kPanel * kPanel;
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    const std::size_t offset = shape.head_offset(0, head);
+    move(offset, tokens * shape.row_size() * shape.number_bytes());
+    if (shape.type == kernels::CacheType::kInt8) {
+      move(offset + shape.scales_offset(), tokens * sizeof(float));
+    }
+  }
+}
+
 }  // namespace halftone::runtime

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 
 #include "halftone/ir/graph.h"
 #include "halftone/kernels/attention/cache.h"
@@ -36,6 +37,18 @@ std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value);
 
 /// Bytes of a state in a session.
 std::size_t state_bytes(const ir::Graph& graph, const ir::State& state);
+
+/// Tokens at the front of a sequence that another one is to have, out of some.
+struct SequenceCopy {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::size_t sequences = 0;
+  std::size_t tokens = 0;
+};
+/// Copies them in a state: of a cache what these tokens take, else all of the sequence.
+/// @param bytes  of the state, [sequences, ...]
+void copy_front(const ir::Graph& graph, const ir::State& state, std::span<std::byte> bytes,
+                const SequenceCopy& copy);
 
 /// Whether two nodes with the same inputs give the rows of a recurrence and the state after them,
 /// nothing else reads the state, and it is tied: the first then changes the state in place, and the

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,12 @@ HALFTONE_VERSIONED namespace v0 {
   /// A token, by its number in the vocabulary.
   using Token = std::int32_t;
   inline constexpr Token kNoToken = -1;  ///< no token
+
+  /// Tokens that a sequence is continued with.
+  struct SequenceTokens {
+    std::size_t sequence = 0;
+    std::span<const Token> tokens{};  ///< at least one
+  };
 
   /// For LanguageModel::open().
   struct LanguageModelOptions {

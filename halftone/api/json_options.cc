@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/json_options.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "halftone/api/option_fields.h"
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+std::string shown(const OrderedJson& value) {
+  constexpr std::size_t kMaxBytes = 40;
+  std::string text = value.dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
+  return text.size() <= kMaxBytes ? text : text.substr(0, kMaxBytes) + "...";
+}
+
+[[noreturn]] void fail_value(const std::string& name, const char* expected,
+                             const OrderedJson& found) {
+  fail(ErrorKind::kUsage, name + ": expected " + expected + ", found " + shown(found));
+}
+
+void set(const Field& field, const OrderedJson& value) {
+  if (auto* const* number = std::get_if<std::uint64_t*>(&field.place)) {
+    // A number such as 64.0 is whole too.
+    const bool is_whole =
+        value.is_number_unsigned() ||
+        (value.is_number_float() && value.get<double>() >= 0 && value.get<double>() < 0x1p63 &&
+         std::floor(value.get<double>()) == value.get<double>());
+    if (!is_whole) fail_value(field.name, "a whole number of at least 0", value);
+    **number = value.get<std::uint64_t>();
+  } else {
+    if (!value.is_number()) fail_value(field.name, "a number", value);
+    *std::get<double*>(field.place) = value.get<double>();
+  }
+  field.check();
+}
+
+std::vector<std::string> stops_of(const OrderedJson& value) {
+  std::vector<std::string> stops;
+  for (const OrderedJson& stop : value.is_array() ? value : OrderedJson::array({value})) {
+    if (!stop.is_string()) fail_value("stop", "a text or a list of texts", value);
+    stops.push_back(stop.get<std::string>());
+  }
+  return stops;
+}
+
+}  // namespace
+
+void take_options(OrderedJson& request, v0::GenerateOptions& options) {
+  for (const Field& field : fields_of(options)) {
+    const auto found = request.find(field.name);
+    if (found == request.end() || field.name == "sequence" || field.name == "control") continue;
+    if (!found->is_null()) set(field, *found);
+    request.erase(field.name);
+  }
+  const auto stop = request.find("stop");
+  if (stop == request.end()) return;
+  if (!stop->is_null()) options.stops = stops_of(*stop);
+  request.erase("stop");
+}
+
+}  // namespace halftone

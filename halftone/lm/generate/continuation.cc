@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/generate/continuation.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::lm {
+
+Continuation::Continuation(const TokenModel& model, const Tokenizer& tokenizer,
+                           std::span<const TokenId> prompt, GenerateJob job)
+    : job_(std::move(job)),
+      context_(model.context()),
+      // Some models have logits without a token, which pad their number.
+      num_tokens_(std::min(model.vocabulary(), tokenizer.vocabulary().size())),
+      sampler_(job_.sampling),
+      stream_(tokenizer, {job_.end_tokens, job_.stops}, job_.is_begin),
+      tokens_(prompt.begin(), prompt.end()) {
+  if (prompt.empty()) {
+    fail(ErrorKind::kUsage,
+         "prompt: expected a token at least, found none: the model has no token "
+         "that begins a text; give it some text");
+  }
+  if (prompt.size() > context_) {
+    fail(ErrorKind::kUsage,
+         "prompt: expected at most " + std::to_string(context_) +
+             " tokens, which is the context, found " + std::to_string(prompt.size()),
+         Hint::kContext);
+  }
+  for (const TokenId token : prompt) sampler_.accept(token);
+}
+
+double Continuation::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+bool Continuation::ask(TokenId token, std::string_view text) {
+  return !job_.on_token || job_.on_token(token, text);
+}
+
+void Continuation::end(End reason) {
+  result_.end = reason;
+  has_ended_ = true;
+}
+
+void Continuation::set_prompt(std::size_t done, std::size_t reused) {
+  result_.prompt_tokens = done;
+  result_.reused_tokens = reused;
+  result_.prompt_seconds = seconds();
+  if (job_.max_tokens == 0 && done == tokens_.size()) end(End::kCount);
+}
+
+bool Continuation::goes_on() {
+  if (!ask(kNoToken, "")) interrupt();
+  return !has_ended_;
+}
+
+void Continuation::interrupt() { end(End::kInterrupted); }
+
+bool Continuation::ends_here() {
+  if (stream_.stop_reason() == StopReason::kToken) {
+    end(End::kToken);
+  } else if (stream_.stop_reason() == StopReason::kText) {
+    end(End::kText);
+  } else if (job_.constraint != nullptr && job_.constraint->must_end()) {
+    end(End::kToken);
+  } else if (result_.tokens.size() >= job_.max_tokens) {
+    end(End::kCount);
+  } else if (tokens_.size() > context_) {  // with a token that the model has not seen
+    end(End::kContext);
+  }
+  return has_ended_;
+}
+
+TokenId Continuation::draw(std::span<const float> logits) {
+  std::vector<float> allowed;
+  if (job_.constraint != nullptr) {
+    allowed.assign(logits.begin(), logits.end());
+    job_.constraint->apply(allowed);
+    logits = allowed;
+  }
+  if (job_.on_logits) job_.on_logits(logits);
+  const TokenId token = sampler_.sample(logits);
+  sampler_.accept(token);
+  if (job_.constraint != nullptr) job_.constraint->accept(token);
+  return token;
+}
+
+void Continuation::write(std::span<const float> logits) {
+  const TokenId token = draw(logits.first(num_tokens_));
+  tokens_.push_back(token);
+  result_.tokens.push_back(token);
+  if (result_.tokens.size() == 1) result_.first_seconds = seconds();
+  const std::string piece = stream_.push(token);
+  result_.text += piece;
+  const bool is_wanted = ask(token, piece);
+  if (!ends_here() && !is_wanted) interrupt();
+  result_.generate_seconds = seconds() - result_.first_seconds;
+}
+
+Generation Continuation::finish() {
+  const std::string rest = stream_.finish();
+  result_.text += rest;
+  if (!rest.empty()) (void)ask(kNoToken, rest);
+  return std::move(result_);
+}
+
+}  // namespace halftone::lm
