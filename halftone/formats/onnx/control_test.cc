@@ -61,14 +61,65 @@ TEST(If, WithAKnownConditionIsItsBranch) {
   EXPECT_THAT(run(branching("c").initializer("c", bool_tensor(false)).import()), ElementsAre(3, 4));
 }
 
+/// The same with a condition that is an input.
+TestModel deciding() {
+  TestModel model = branching("c");
+  model.input("c", {1}, TensorProto::BOOL);
+  return model;
+}
+
+TEST(If, OnDataChoosesWhenItRuns) {
+  const ir::Graph graph = deciding().import();
+  const auto run_with = [&](std::uint8_t condition) {
+    ir::Tensor flag(ir::ElementType::kBool, ir::Shape{1});
+    flag.bytes()[0] = std::byte{condition};
+    return numbers(run_reference(graph, list(floats({1, 2}, {-3, 4}), std::move(flag)))[0]);
+  };
+  EXPECT_THAT(run_with(1), ElementsAre(3, -4));
+  EXPECT_THAT(run_with(0), ElementsAre(3, 4));
+}
+
+TEST(If, OnDataNeedsBranchesOfOneType) {
+  TestModel model = deciding();
+  NodeProto& branch = *model.proto()
+                           .mutable_graph()
+                           ->mutable_node(0)
+                           ->mutable_attribute(0)
+                           ->mutable_g()
+                           ->mutable_node(0);
+  branch.set_op_type("Concat");
+  branch.add_input("x");
+  set(branch, "axis", std::int64_t{1});
+  expect_failure(model, ErrorKind::kUnsupported,
+                 "output 'y' is float32[N, 4] in one branch and float32[N, 2] in the other: "
+                 "expected one type");
+}
+
+TEST(If, NamesLayersOfBranchesByTheirWeights) {
+  TestModel model = deciding();
+  model.floats("block.fc.weight", {2, 2}, {1, 2, 3, 4});
+  auto& attributes = *model.proto().mutable_graph()->mutable_node(0)->mutable_attribute();
+  for (AttributeProto& attribute : attributes) {
+    NodeProto& node = *attribute.mutable_g()->mutable_node(0);
+    node.set_op_type("MatMul");
+    node.add_input("block.fc.weight");
+  }
+  const ir::Graph graph = model.import();
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (ir::name_of(graph.node(id).op) == "FullyConnected") names.push_back(graph.node(id).name);
+  }
+  EXPECT_THAT(names, ElementsAre("block.fc", "block.fc_1"));
+}
+
 TEST(If, RefusesOtherConditionsAndBranches) {
-  expect_failure(branching("x"), ErrorKind::kUnsupported,
-                 "expected a condition known during the import");
+  expect_failure(branching("x"), ErrorKind::kShape,
+                 "condition: expected one boolean, found float32[N, 2]");
   TensorProto two = bool_tensor(true);
   two.add_dims(2);
   two.add_int32_data(1);
   expect_failure(branching("c").initializer("c", two), ErrorKind::kShape,
-                 "condition: expected one boolean, found [2]");
+                 "condition: expected one boolean, found bool[2]");
   TestModel none;
   none.input("x", {-1, 2}).initializer("c", bool_tensor(true)).output("y");
   none.node("If", {"c"}, {"y"});

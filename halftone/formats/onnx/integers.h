@@ -28,6 +28,8 @@ struct Integers {
 
   /// The values as integers; nullopt if one of them depends on a symbol.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers() const;
+
+  bool operator==(const Integers&) const = default;
 };
 
 /// The integers of a small tensor of rank 0 or 1 with integer or boolean elements, else nullopt.

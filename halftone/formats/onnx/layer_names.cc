@@ -22,10 +22,10 @@ constexpr std::string_view kScopes = "pkg.torch.onnx.name_scopes";
 /// The values that are an initializer in another form, with its name.
 using Roots = std::map<std::string, std::string>;
 
-Roots roots_of(const GraphProto& graph) {
+/// @param roots  those of the enclosing graphs
+Roots roots_of(const GraphProto& graph, Roots roots) {
   static constexpr std::array<std::string_view, 6> kForms = {
       "Transpose", "Identity", "Cast", "DequantizeLinear", "Reshape", "Unsqueeze"};
-  Roots roots;
   for (const auto& initializer : graph.initializer()) {
     roots.emplace(initializer.name(), initializer.name());
   }
@@ -121,13 +121,27 @@ std::string layer_name(const NodeProto& node, const std::string& weights) {
   return is_numbered(weights) ? "" : weights;
 }
 
-}  // namespace
+/// Calls visit(subgraph) for the subgraphs of a node.
+template <typename Visit>
+void for_each_subgraph(NodeProto& node, const Visit& visit) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) visit(*attribute.mutable_g());
+  }
+}
 
-void name_layers(GraphProto& graph) {
-  const Roots roots = roots_of(graph);
-  std::set<std::string> taken;
-  for (const NodeProto& node : graph.node()) taken.insert(node.name());
+void add_names(GraphProto& graph, std::set<std::string>& taken) {
   for (NodeProto& node : *graph.mutable_node()) {
+    taken.insert(node.name());
+    for_each_subgraph(node, [&](GraphProto& inner) { add_names(inner, taken); });
+  }
+}
+
+/// @param outer  the roots of the enclosing graphs
+/// @param taken  all names of nodes
+void name_layers(GraphProto& graph, const Roots& outer, std::set<std::string>& taken) {
+  const Roots roots = roots_of(graph, outer);
+  for (NodeProto& node : *graph.mutable_node()) {
+    for_each_subgraph(node, [&](GraphProto& inner) { name_layers(inner, roots, taken); });
     const std::string weights = is_made_up(node) ? weights_of(node, roots) : "";
     const std::string wanted = weights.empty() ? "" : layer_name(node, weights);
     if (wanted.empty()) continue;
@@ -137,6 +151,14 @@ void name_layers(GraphProto& graph) {
     }
     node.set_name(name);
   }
+}
+
+}  // namespace
+
+void name_layers(GraphProto& graph) {
+  std::set<std::string> taken;
+  add_names(graph, taken);
+  name_layers(graph, {}, taken);
 }
 
 }  // namespace halftone::formats::onnx

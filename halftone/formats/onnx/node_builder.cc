@@ -183,35 +183,39 @@ ir::ValueId ImportState::value(const std::string& name) {
          "reads '" + name +
              "', which nothing before it defines: a missing value, a cycle, or nodes out of order");
   }
-  if (const auto* unavailable = std::get_if<Unavailable>(&found->second)) {
+  return value(name, found->second);
+}
+
+ir::ValueId ImportState::value(const std::string& name, Binding& binding) {
+  if (const auto* unavailable = std::get_if<Unavailable>(&binding)) {
     fail(ErrorKind::kUnsupported, "reads '" + name + "': " + unavailable->reason);
   }
-  if (const auto* codes = std::get_if<FloatCodes>(&found->second)) {
+  if (const auto* codes = std::get_if<FloatCodes>(&binding)) {
     const std::int32_t data_type = codes->data_type;
     charge(codes->codes->size() * sizeof(float));
     const ir::ValueId id = graph.add_constant(name, numbers_of_codes(*codes->codes, data_type));
     widened.emplace(id, data_type);
-    found->second = id;
+    binding = id;
   }
-  if (const auto* rounded = std::get_if<RoundedFloat>(&found->second)) {
+  if (const auto* rounded = std::get_if<RoundedFloat>(&binding)) {
     const RoundedFloat value = *rounded;
     const ir::ValueId id = add_numbers(value);
     if (value.is_codes()) widened.emplace(id, value.data_type);
-    found->second = id;
+    binding = id;
   }
-  if (const auto* weight = std::get_if<std::shared_ptr<const QuantizedWeight>>(&found->second)) {
-    found->second = add_numbers(**weight);
+  if (const auto* weight = std::get_if<std::shared_ptr<const QuantizedWeight>>(&binding)) {
+    binding = add_numbers(**weight);
   }
-  if (const auto* integers = std::get_if<Integers>(&found->second)) {
+  if (const auto* integers = std::get_if<Integers>(&binding)) {
     if (!integers->numbers()) {
       fail(ErrorKind::kUnsupported,
            "reads '" + name +
                "', which depends on the batch or an open extent: only shape "
                "arithmetic can use it");
     }
-    found->second = graph.add_constant(name, to_tensor(*integers));
+    binding = graph.add_constant(name, to_tensor(*integers));
   }
-  return std::get<ir::ValueId>(found->second);
+  return std::get<ir::ValueId>(binding);
 }
 
 void check_extents(const ir::Shape& shape) {

@@ -99,6 +99,8 @@ struct ImportState {
   /// The value of a name; integers enter the graph as a constant, weights as numbers.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);
+  /// The same for the meaning of a name, which becomes that value.
+  ir::ValueId value(const std::string& name, Binding& binding);
 };
 
 /// @throws Error kShape if an extent or the element count (of one sample) exceeds 2^40

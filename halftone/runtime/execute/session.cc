@@ -95,6 +95,8 @@ Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> 
   }
   if (states_ != nullptr) states_->check(*plan_);
   const auto& device = plan_->options().execution.device;
+  has_guards_ = std::ranges::any_of(plan_->steps(),
+                                    [](const PlanStep& step) { return !step.guards.empty(); });
   const auto is_there = [](const PlanStep& step) { return step.device != nullptr; };
   if (std::ranges::any_of(plan_->steps(), is_there)) device_ = device->make_session(*plan_);
   for (const PlanStep& step : plan_->steps()) calls_.push_back(bind(step));
@@ -266,6 +268,12 @@ void Session::attach(ir::ValueId root, std::byte* data) {
   }
 }
 
+bool Session::is_needed(const PlanStep& step) const {
+  return std::ranges::all_of(step.guards, [this](const Guard& guard) {
+    return (view(guard.condition).bytes[0] != std::byte{0}) == guard.holds;
+  });
+}
+
 void Session::run_steps() {
   begin_states();
   const OneDnnThreads guard(plan_->options().threads);
@@ -277,8 +285,8 @@ void Session::run_steps() {
   if (!observers_.empty()) {
     run_observed();
   } else {
-    for (const Call& call : calls_) {
-      if (call) call();
+    for (std::size_t s = 0; s < calls_.size(); ++s) {
+      if (calls_[s] && (!has_guards_ || is_needed(plan_->steps()[s]))) calls_[s]();
     }
   }
   for (const ir::ValueId root : plan_->results()) device_->read(root, memory_of(root));

@@ -111,7 +111,8 @@ class Session {
   [[nodiscard]] ir::Tensor output_tensor(std::size_t index) const;
 
   /// Calls `observer` after each step of every later run. Observers are called in the order they
-  /// were added. Without observers a run does not read the clock.
+  /// were added. Without observers a run does not read the clock, and leaves out the branches that
+  /// it does not need.
   void add_observer(Observer observer) { observers_.push_back(std::move(observer)); }
 
  private:
@@ -136,6 +137,8 @@ class Session {
   /// Puts a value into the caller's memory, or back home if that is null.
   void attach(ir::ValueId root, std::byte* data);
   [[nodiscard]] bool may_attach_output(std::size_t index) const;
+  /// Whether the guards of a step hold.
+  [[nodiscard]] bool is_needed(const PlanStep& step) const;
   void run_steps();
   void run_observed();
   /// Copies the new states over the old ones, where the run did not change them in place.
@@ -146,6 +149,7 @@ class Session {
   std::shared_ptr<StateMemory> states_;
   AlignedBuffer arena_;
   std::unique_ptr<DeviceSession> device_;  ///< null: the plan has no steps of a device
+  bool has_guards_ = false;                ///< whether the plan has guarded steps
   std::vector<Call> calls_;                ///< one per step; empty if there is nothing to do
   std::vector<std::byte*> attached_;       ///< by value: the caller's memory; null: at home
   std::vector<std::uint8_t> moved_;  ///< by step: whether its memory changed since it was bound

@@ -221,6 +221,8 @@ std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& optio
   parts.steps = make_steps(prepared, options);
   parts.graph = std::move(prepared.graph);
   release_packed_constants(parts.graph, parts.steps);
+  // What lies on a device follows from the steps before, so they must all run.
+  if (options.execution.device == nullptr) guard_branches(parts);
   lay_out_memory(prepared.layouts, parts);
   if (options.execution.device != nullptr) find_copies(parts);
   return std::make_shared<const Plan>(std::move(parts));

@@ -34,6 +34,13 @@ struct Refusal {
   std::string reason;
 };
 
+/// A condition of a step: a computed boolean, and what it must be.
+struct Guard {
+  ir::ValueId condition{};
+  bool holds = true;
+  auto operator<=>(const Guard&) const = default;
+};
+
 /// One node of a plan, perhaps with conversions of codes around it.
 struct PlanStep {
   ir::NodeId node{};
@@ -48,6 +55,8 @@ struct PlanStep {
   std::optional<MeasuredMethod> measured;  ///< the fastest way, if there was a choice to measure
   std::vector<Refusal> refused;            ///< candidates that were not chosen, and why
   Kernel body;
+  /// Unless all hold, no other step reads the output, and a run may leave the step out.
+  std::vector<Guard> guards{};
   std::size_t scratch_offset = 0;                ///< of body.scratch_bytes in the arena
   int threads = 1;                               ///< that oneDNN may use
   std::shared_ptr<const DeviceKernel> device{};  ///< null: the processor runs it

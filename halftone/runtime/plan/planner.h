@@ -87,6 +87,11 @@ struct Prepared {
 /// @throws Error kFormat or kShape as ir::verify(), or if the shapes do not fit the batch
 Prepared prepare(ir::Graph graph, const PlanSettings& options);
 
+/// Finds the steps that only one side of a Where with a single boolean needs, as the branches of an
+/// If are: they get guards. Conditions come before the steps that they guard.
+/// @param plan  reads its graph; writes guards, reasons and the order of its steps
+void guard_branches(Plan::Parts& plan);
+
 /// A buffer and its lifetime: steps first to last, both included.
 struct Lifetime {
   std::size_t bytes = 0;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// If, with a condition that is known during the import.
+// If: the branch that a known condition chooses, or both and a Where.
+#include <algorithm>
+#include <utility>
+
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
@@ -8,24 +12,68 @@
 namespace halftone::formats::onnx {
 namespace {
 
-void build_if(NodeBuilder& node) {
-  const ir::Tensor* condition = node.constant(node.input(0));
-  if (condition == nullptr) {
-    NodeBuilder::unsupported("expected a condition known during the import");
-  }
-  if (condition->size() != 1) {
-    fail(ErrorKind::kShape,
-         "condition: expected one boolean, found " + condition->shape().to_string());
-  }
-  const bool holds = node.scalar_input(0) != 0;
-  const auto* branch = node.graph_attribute(holds ? "then_branch" : "else_branch");
+std::vector<Binding> import_branch(NodeBuilder& node, const std::string& name) {
+  const auto* branch = node.graph_attribute(name);
   if (branch == nullptr) fail(ErrorKind::kFormat, "expected two branches");
-  const std::vector<Binding> outputs = inline_graph(node.state(), *branch);
+  std::vector<Binding> outputs = inline_graph(node.state(), *branch);
   if (outputs.size() < node.num_outputs()) {
     fail(ErrorKind::kFormat, "expected " + std::to_string(node.num_outputs()) +
                                  " outputs of a branch, found " + std::to_string(outputs.size()));
   }
-  for (std::size_t i = 0; i < node.num_outputs(); ++i) node.bind_output(i, outputs[i]);
+  return outputs;
+}
+
+bool may_be_equal(const ir::ValueType& a, const ir::ValueType& b) {
+  return a.encoding == b.encoding && a.shape.rank() == b.shape.rank() &&
+         std::ranges::equal(a.shape.dims(), b.shape.dims(), ir::may_be_equal);
+}
+
+/// Binds an output to a choice between what two branches computed. A plan leaves out the steps of
+/// the other branch.
+void bind_choice(NodeBuilder& node, std::size_t i, ir::ValueId condition,
+                 std::pair<Binding, Binding> outputs) {
+  auto& [then, otherwise] = outputs;
+  for (const Binding& output : {then, otherwise}) {
+    if (std::holds_alternative<Unavailable>(output)) return node.bind_output(i, output);
+  }
+  const auto* integers = std::get_if<Integers>(&then);
+  const auto* others = std::get_if<Integers>(&otherwise);
+  if (integers != nullptr && others != nullptr && *integers == *others) {
+    return node.bind_output(i, then);
+  }
+  const std::string name = node.proto().output(static_cast<int>(i));
+  const ir::ValueId a = node.state().value(name, then);
+  const ir::ValueId b = node.state().value(name, otherwise);
+  if (!may_be_equal(node.type(a), node.type(b))) {
+    NodeBuilder::unsupported("output '" + name + "' is " + node.type(a).to_string() +
+                             " in one branch and " + node.type(b).to_string() +
+                             " in the other: expected one type");
+  }
+  const ir::ValueId y = emit_where(node, condition, a, b);
+  const auto narrow = node.state().widened.find(a);
+  if (narrow == node.state().widened.end()) return node.set_output(i, y);
+  node.set_output(i, y, narrow->second);
+}
+
+void build_if(NodeBuilder& node) {
+  const ir::ValueId condition = node.input(0);
+  const ir::ValueType& type = node.type(condition);
+  if (!type.is_dense(ir::ElementType::kBool) || !type.shape.is_static() ||
+      type.shape.element_count() != 1) {
+    fail(ErrorKind::kShape, "condition: expected one boolean, found " + type.to_string());
+  }
+  if (node.constant(condition) != nullptr) {
+    const bool holds = node.scalar_input(0) != 0;
+    const auto outputs = import_branch(node, holds ? "then_branch" : "else_branch");
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) node.bind_output(i, outputs[i]);
+    return;
+  }
+  const std::vector<Binding> then = import_branch(node, "then_branch");
+  const std::vector<Binding> otherwise = import_branch(node, "else_branch");
+  const ir::ValueId scalar = node.reshape(condition, {});
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+    if (node.has_output(i)) bind_choice(node, i, scalar, {then[i], otherwise[i]});
+  }
 }
 
 constexpr ReaderEntry kControlReaders[] = {
