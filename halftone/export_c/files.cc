@@ -47,7 +47,7 @@ std::string port_text(const FileContext& context, bool is_input, std::size_t i) 
   const ArenaPort& port = (is_input ? context.program.inputs : context.program.outputs)[i];
   const std::string kind = is_input ? "input" : "output";
   const std::string type(port.c.type);
-  const std::string offset = std::to_string(port.offset / (port.c.member.ends_with("8") ? 1 : 4));
+  const std::string offset = std::to_string(port.offset / port.c.bytes());
   return "/* " + std::string(is_input ? "Input" : "Output") + " '" + in_comment(port.name) +
          "': " + port.type.to_string() + meaning_of(port) + ". */\n#define " +
          port_macro(context, is_input, i) + " " + std::to_string(port.type.shape.element_count()) +
@@ -59,9 +59,9 @@ std::string port_text(const FileContext& context, bool is_input, std::size_t i) 
 }
 
 std::string pointer(const std::string& name, const CType& c, std::size_t offset, bool is_const) {
-  const std::size_t bytes = c.member.ends_with("8") ? 1 : 4;
   return "  " + std::string(is_const ? "const " : "") + std::string(c.type) + " *" + name +
-         " = net->arena." + std::string(c.member) + " + " + std::to_string(offset / bytes) + ";\n";
+         " = net->arena." + std::string(c.member) + " + " + std::to_string(offset / c.bytes()) +
+         ";\n";
 }
 
 CType scratch_type(const std::string& type) {
@@ -115,9 +115,17 @@ std::string declaration(const ConstantArray& array) {
   return "const " + array.type + " " + array.name + "[" + std::to_string(array.count) + "]";
 }
 
+/// Whether the arena has integers of 64 bits.
+bool has_wide_values(const Program& program) {
+  return std::ranges::any_of(program.layers, [](const PlacedLayer& each) {
+    return each.output_type.bytes() == sizeof(std::int64_t);
+  });
+}
+
 std::string literal(const ir::Tensor& tensor) {
   if (tensor.element() == ir::ElementType::kInt8) return elements_text(tensor.as<std::int8_t>());
   if (tensor.element() == ir::ElementType::kInt32) return elements_text(tensor.as<std::int32_t>());
+  if (tensor.element() == ir::ElementType::kInt64) return elements_text(tensor.as<std::int64_t>());
   return elements_text(tensor.as<float>());
 }
 
@@ -172,8 +180,11 @@ std::string header_text(const FileContext& context) {
       "/* All that a run reads and writes: no two runs at a time may share one. */\n"
       "typedef struct {\n  union {\n";
   const std::string word = "[" + big + "_ARENA_BYTES / 4];\n";
-  text += "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
-          word + "    float f32" + word + "  } arena;\n} " + context.name + "_state;\n\n";
+  text +=
+      "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
+      word + "    float f32" + word +
+      (has_wide_values(context.program) ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n" : "") +
+      "  } arena;\n} " + context.name + "_state;\n\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     text += port_text(context, true, i);
   }
@@ -244,8 +255,8 @@ std::string vectors_text(const FileContext& context,
   const std::string big = upper(context.name);
   std::string text = first_line("outputs of Halftone's runtime, for inputs that main.c makes.") +
                      "#ifndef " + big + "_TEST_VECTORS_H\n#define " + big +
-                     "_TEST_VECTORS_H\n\n#include <stdint.h>\n\n#define " + big + "_SEED " +
-                     std::to_string(kSeed) + "u\n#define " + big + "_VECTORS " +
+                     "_TEST_VECTORS_H\n\n#include <math.h>\n#include <stdint.h>\n\n#define " + big +
+                     "_SEED " + std::to_string(kSeed) + "u\n#define " + big + "_VECTORS " +
                      std::to_string(outputs.size()) + "\n";
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     text += "\nstatic const " + std::string(context.program.outputs[i].c.type) + " expected_" +

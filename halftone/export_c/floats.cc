@@ -1,28 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on float32, in the runtime's fixed order.
-#include <limits>
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "halftone/export_c/code_layers.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/ops/activation.h"
 #include "halftone/ir/ops/elementwise.h"
+#include "halftone/ir/strides.h"
 
 namespace halftone::export_c {
 namespace {
 
-/// Steps of an operand along the last four axes of the output, in elements; 0 where it repeats.
-std::vector<std::int64_t> steps_in(const Scope& scope, const ir::Shape& operand) {
-  const std::size_t rank = scope.output().shape.rank();
-  std::vector<std::int64_t> steps(kMaxAxes, 0);
-  std::int64_t step = 1;
-  for (std::size_t i = 0; i < operand.rank(); ++i) {
-    const ir::Dim extent = operand[operand.rank() - 1 - i];
-    if (extent != 1) steps[kMaxAxes - 1 - i] = step;
-    step *= extent;
+/// The axes of the output of a Binary, and the steps of the operands along them in elements; 0
+/// where one repeats.
+struct PairAxes {
+  std::vector<std::int64_t> extents;
+  std::vector<std::int64_t> a;
+  std::vector<std::int64_t> b;
+};
+
+/// Joins axes along which both operands go on.
+PairAxes pair_axes(const Scope& scope) {
+  const ir::Shape& y = scope.output().shape;
+  const auto a = ir::broadcast_strides(scope.input(0).shape, y);
+  const auto b = ir::broadcast_strides(scope.input(1).shape, y);
+  PairAxes axes;
+  for (std::size_t i = y.rank(); i-- > 0;) {
+    const auto step_a = static_cast<std::int64_t>(a[i]);
+    const auto step_b = static_cast<std::int64_t>(b[i]);
+    if (y[i] == 1) continue;
+    if (!axes.extents.empty() && step_a == axes.a.front() * axes.extents.front() &&
+        step_b == axes.b.front() * axes.extents.front()) {
+      axes.extents.front() *= y[i];
+      continue;
+    }
+    axes.extents.insert(axes.extents.begin(), y[i]);
+    axes.a.insert(axes.a.begin(), step_a);
+    axes.b.insert(axes.b.begin(), step_b);
   }
-  if (rank > kMaxAxes) scope.refuse("more than four axes");
-  return steps;
+  if (axes.extents.size() > kMaxAxes) scope.refuse("more than four axes");
+  const std::size_t missing = kMaxAxes - axes.extents.size();
+  axes.extents.insert(axes.extents.begin(), missing, 1);
+  axes.a.insert(axes.a.begin(), missing, 0);
+  axes.b.insert(axes.b.begin(), missing, 0);
+  return axes;
 }
 
 std::string list(const std::vector<std::int64_t>& numbers) {
@@ -42,31 +65,36 @@ std::string operand(Scope& scope, std::size_t i, const std::string& name) {
   return scope.array<float>(name, std::get<ir::Tensor>(*constant).as<float>());
 }
 
+struct PairKernel {
+  ir::BinaryKind kind;
+  const char* name;
+};
+
+constexpr PairKernel kPairKernels[] = {
+    {ir::BinaryKind::kAdd, "HT_ADD"},      {ir::BinaryKind::kSub, "HT_SUBTRACT"},
+    {ir::BinaryKind::kMul, "HT_MULTIPLY"}, {ir::BinaryKind::kDiv, "HT_DIVIDE"},
+    {ir::BinaryKind::kMax, "HT_LARGER"},   {ir::BinaryKind::kMin, "HT_SMALLER"},
+    {ir::BinaryKind::kPRelu, "HT_SLOPED"},
+};
+
 std::string kind_of(const Scope& scope, ir::BinaryKind kind) {
-  if (kind == ir::BinaryKind::kAdd) return "HT_ADD";
-  if (kind == ir::BinaryKind::kSub) return "HT_SUBTRACT";
-  if (kind == ir::BinaryKind::kMul) return "HT_MULTIPLY";
-  if (kind == ir::BinaryKind::kDiv) return "HT_DIVIDE";
-  scope.refuse("this function of two numbers");
+  const auto* const found = std::ranges::find(kPairKernels, kind, &PairKernel::kind);
+  if (found != std::end(kPairKernels)) return found->name;
+  scope.refuse("the function " + std::string(ir::to_string(kind)) + " of two numbers");
 }
 
 bool write_binary(Scope& scope, const ir::Binary& op) {
   const std::string kind = kind_of(scope, op.kind);
-  const ir::Shape& shape = scope.output().shape;
-  std::vector<std::int64_t> extents(kMaxAxes, 1);
-  for (std::size_t i = 0; i < shape.rank() && i < kMaxAxes; ++i) {
-    extents[kMaxAxes - 1 - i] = shape[shape.rank() - 1 - i];
-  }
-  const auto a_steps = steps_in(scope, scope.input(0).shape);
-  const auto b_steps = steps_in(scope, scope.input(1).shape);
+  if (scope.output().shape.element_count() == 0) scope.refuse("an empty output");
+  const PairAxes axes = pair_axes(scope);
   const std::string a = operand(scope, 0, "a");
   const std::string b = operand(scope, 1, "b");
   scope.writes("y");
-  scope.line("static const int32_t extents[4] = " + list(extents) + ";");
-  scope.line("static const int32_t a_steps[4] = " + list(a_steps) + ";");
-  scope.line("static const int32_t b_steps[4] = " + list(b_steps) + ";");
+  scope.line("static const int32_t extents[4] = " + list(axes.extents) + ";");
+  scope.line("static const int32_t a_steps[4] = " + list(axes.a) + ";");
+  scope.line("static const int32_t b_steps[4] = " + list(axes.b) + ";");
   scope.call("binary_f32", arguments(a, "a_steps", b, "b_steps", "extents", kind, "y"));
-  add_activation(scope, op.activation, "y", shape.element_count(), false);
+  add_activation(scope, op.activation, "y", scope.output().shape.element_count(), false);
   return true;
 }
 
@@ -80,17 +108,6 @@ bool write_float_pool(Scope& scope, const ir::Pool& op) {
   } else {
     scope.call("mean_pool_f32", arguments("x", "&window", op.count_padding ? 1 : 0, "y"));
   }
-  return true;
-}
-
-bool write_float_softmax(Scope& scope, const ir::Softmax& op) {
-  scope.require_input(0, ir::ElementType::kFloat32, "the input");
-  const bool is_plain = !op.log && op.beta == 1 && op.axis + 1 == scope.input(0).shape.rank();
-  if (!is_plain) scope.refuse("a logarithm, a factor or another axis than the last");
-  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
-  scope.reads("x", 0);
-  scope.writes("y");
-  scope.call("softmax_f32", arguments("x", x.rows, x.cols, "y"));
   return true;
 }
 
@@ -149,26 +166,9 @@ bool write_float_conv(Scope& scope, const ir::Conv& op) {
 
 }  // namespace
 
-void add_activation(Scope& scope, const ir::Activation& activation, const std::string& y,
-                    std::size_t count, bool is_in_loop) {
-  const auto add = [&](const std::string& kernel, const std::string& last) {
-    const std::string text = arguments(y, count) + last;
-    if (is_in_loop) return scope.call_within(kernel, text);
-    scope.call_after(kernel, text);
-  };
-  if (activation.kind == ir::ActivationKind::kTanh) return add("tanh_f32", "");
-  if (activation.kind == ir::ActivationKind::kSigmoid) return add("sigmoid_f32", "");
-  const auto limits = ir::limits_of(activation);
-  if (!limits) scope.refuse("the activation " + ir::to_string(activation));
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (limits->low != -kInfinity) add("at_least_f32", ", " + exact(limits->low));
-  if (limits->high != kInfinity) add("at_most_f32", ", " + exact(limits->high));
-}
-
 bool write_float(Scope& scope) {
   if (const auto* binary = scope.op<ir::Binary>()) return write_binary(scope, *binary);
   if (const auto* pool = scope.op<ir::Pool>()) return write_float_pool(scope, *pool);
-  if (const auto* softmax = scope.op<ir::Softmax>()) return write_float_softmax(scope, *softmax);
   if (const auto* unary = scope.op<ir::Unary>()) return write_unary(scope, *unary);
   if (const auto* dense = scope.op<ir::FullyConnected>()) return write_float_dense(scope, *dense);
   if (const auto* conv = scope.op<ir::Conv>()) return write_float_conv(scope, *conv);

@@ -89,13 +89,27 @@ std::string behind(const std::string& pointer, std::int64_t bytes, bool is_const
          std::to_string(bytes);
 }
 
+/// An input of a Concat: a value, or a constant array.
+std::string part(Scope& scope, std::size_t i) {
+  const std::string name = "x" + std::to_string(i);
+  if (const ir::Constant* constant = scope.constant(i)) {
+    const auto& tensor = std::get<ir::Tensor>(*constant);
+    if (tensor.element() == ir::ElementType::kInt8) {
+      return scope.array<std::int8_t>(name, tensor.as<std::int8_t>());
+    }
+    if (tensor.element() != ir::ElementType::kFloat32) scope.refuse("a constant of this type");
+    return scope.array<float>(name, tensor.as<float>());
+  }
+  require_dense(scope, i);
+  scope.reads(name, i);
+  return name;
+}
+
 void write_concat(Scope& scope, const ir::Concat& op) {
   scope.writes("y");
   std::int64_t at = 0;
   for (std::size_t i = 0; i < scope.what().inputs.size(); ++i) {
-    require_dense(scope, i);
-    const std::string name = "x" + std::to_string(i);
-    scope.reads(name, i);
+    const std::string name = part(scope, i);
     write_copy(
         scope,
         {extents_of(scope.input(i).shape), steps_of(scope.input(i)), steps_of(scope.output())},
@@ -126,19 +140,27 @@ void write_transpose(Scope& scope, const ir::Transpose& op) {
              "");
 }
 
+/// Fills the output with the constant of a Pad.
+void add_padding(Scope& scope) {
+  const std::int64_t bytes = bytes_from(scope.output(), 0);
+  const ir::Constant* constant = scope.constant(1);
+  if (scope.has_input(1) && constant == nullptr) scope.refuse("padding that is computed");
+  const auto* tensor = constant == nullptr ? nullptr : &std::get<ir::Tensor>(*constant);
+  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+  if (tensor == nullptr || std::ranges::all_of(tensor->bytes(), is_zero)) {
+    return scope.line("memset(y, " + arguments(0, bytes) + ");");
+  }
+  if (tensor->bytes().size() == 1) {
+    const int byte = std::to_integer<int>(tensor->bytes()[0]);
+    return scope.line("memset(y, " + arguments(byte, bytes) + ");");
+  }
+  if (tensor->element() != ir::ElementType::kFloat32) scope.refuse("padding of this type");
+  scope.call("fill_f32",
+             arguments("y", scope.output().shape.element_count(), exact(tensor->as<float>()[0])));
+}
+
 void write_pad(Scope& scope, const ir::Pad& op) {
   require_dense(scope, 0);
-  if (op.mode != ir::PadMode::kConstant) scope.refuse("other padding than a constant");
-  // A constant of zeros is zero bytes; of bytes, any is a byte.
-  int byte = 0;
-  if (scope.has_input(1)) {
-    const ir::Constant* constant = scope.constant(1);
-    if (constant == nullptr) scope.refuse("padding that is computed");
-    const auto bytes = std::get<ir::Tensor>(*constant).bytes();
-    const bool is_zero = std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
-    if (!is_zero && bytes.size() != 1) scope.refuse("padding other than zeros");
-    byte = std::to_integer<int>(bytes[0]);
-  }
   const std::vector<std::int64_t> to = steps_of(scope.output());
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -146,7 +168,7 @@ void write_pad(Scope& scope, const ir::Pad& op) {
   }
   scope.reads("x", 0);
   scope.writes("y");
-  scope.line("memset(y, " + arguments(byte, bytes_from(scope.output(), 0)) + ");");
+  add_padding(scope);
   write_copy(scope, {extents_of(scope.input(0).shape), steps_of(scope.input(0)), to}, "x",
              behind("y", begin, false), "");
 }
@@ -160,7 +182,8 @@ bool write_move(Scope& scope) {
     write_slice(scope, *slice);
   } else if (const auto* transpose = scope.op<ir::Transpose>()) {
     write_transpose(scope, *transpose);
-  } else if (const auto* pad = scope.op<ir::Pad>()) {
+  } else if (const auto* pad = scope.op<ir::Pad>();
+             pad != nullptr && pad->mode == ir::PadMode::kConstant) {
     write_pad(scope, *pad);
   } else {
     return false;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files around a C program: its test, its build and its README.
+#include <algorithm>
+#include <vector>
+
 #include "halftone/export_c/export_c.h"
 #include "halftone/export_c/files.h"
 
@@ -28,6 +31,22 @@ static uint32_t next(void) {
 
 )";
 
+constexpr std::string_view kDiffer =
+    R"(/* Whether bits differ, but for those of numbers that are none. */
+static int differ(const float *a, const float *b, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const int are_none = a[i] != a[i] && b[i] != b[i];
+    if (memcmp(a + i, b + i, sizeof *a) != 0 && !are_none) return 1;
+  }
+  return 0;
+}
+
+)";
+
+bool has_floats(const std::vector<ArenaPort>& ports) {
+  return std::ranges::any_of(ports, [](const ArenaPort& port) { return port.c.type == "float"; });
+}
+
 }  // namespace
 
 std::string test_text(const FileContext& context) {
@@ -37,6 +56,7 @@ std::string test_text(const FileContext& context) {
                      ": runs the network and compares its outputs. */\n"
                      "#include <stdio.h>\n#include <string.h>\n\n#include \"" +
                      name + ".h\"\n#include \"test_vectors.h\"\n\n" + std::string(kGenerator) +
+                     std::string(has_floats(context.program.outputs) ? kDiffer : "") +
                      "int main(void) {\n  static " + name +
                      "_state net;\n  int wrong = 0;\n"
                      "  generator = " +
@@ -49,9 +69,11 @@ std::string test_text(const FileContext& context) {
   text += "    " + name + "_run(&net);\n";
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     const std::string index = std::to_string(i);
-    text += "    if (memcmp(" + name + "_output_" + index + "(&net), expected_" + index +
-            "[v], sizeof expected_" + index +
-            "[v]) != 0) {\n      fprintf(stdout, \"run %d: output " + index +
+    const bool is_float = context.program.outputs[i].c.type == "float";
+    text += "    if (" + std::string(is_float ? "differ(" : "memcmp(") + name + "_output_" + index +
+            "(&net), expected_" + index + "[v], sizeof expected_" + index + "[v]" +
+            (is_float ? " / sizeof(float))" : ") != 0") +
+            ") {\n      fprintf(stdout, \"run %d: output " + index +
             " differs\\n\", v);\n      ++wrong;\n    }\n";
   }
   text += "  }\n  fprintf(stdout, \"%d runs, %d wrong outputs\\n\", " + big +

@@ -38,6 +38,8 @@ std::string decimal(std::int32_t number) {
 }  // namespace
 
 std::string exact(float number) {
+  if (std::isinf(number)) return number > 0 ? "(1.0f / 0.0f)" : "-(1.0f / 0.0f)";
+  if (std::isnan(number)) return "NAN";
   std::array<char, 40> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(number),
                                  std::chars_format::hex)
@@ -76,6 +78,7 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
   if (value.type.is_dense(ir::ElementType::kInt8)) return {"int8_t", "i8"};
   if (value.type.is_dense(ir::ElementType::kInt32)) return {"int32_t", "i32"};
   if (value.type.is_dense(ir::ElementType::kFloat32)) return {"float", "f32"};
+  if (value.type.is_dense(ir::ElementType::kInt64)) return {"int64_t", "i64"};
   fail(ErrorKind::kUnsupported, "value '" + value.name + "': C programs have no values of " +
                                     encoding.to_string() +
                                     ", only int8, int32, float32 and codes of few bits");

@@ -136,6 +136,10 @@ class Scope {
 struct CType {
   std::string_view type;
   std::string_view member;
+
+  [[nodiscard]] std::size_t bytes() const {
+    return member.ends_with("64") ? 8 : member.ends_with("8") ? 1 : 4;
+  }
 };
 /// @throws Error kUnsupported if C programs have no such values
 CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout);
@@ -147,7 +151,7 @@ std::string elements_text(std::span<const std::int32_t> elements);
 std::string elements_text(std::span<const std::int64_t> elements);
 std::string elements_text(std::span<const std::uint32_t> elements);
 std::string elements_text(std::span<const float> elements);
-/// A finite float with all its bits: "0x1.8p+1f".
+/// A float with all its bits: "0x1.8p+1f"; NAN of <math.h> for one that is none.
 std::string exact(float number);
 
 template <typename T>

@@ -1,0 +1,4 @@
+/* -x */
+static void ht_negate_f32(float *x, int32_t n) {
+  for (int32_t i = 0; i < n; ++i) x[i] = -x[i];
+}

@@ -1,0 +1,4 @@
+/* 1 / x */
+static void ht_reciprocal_f32(float *x, int32_t n) {
+  for (int32_t i = 0; i < n; ++i) x[i] = 1.0f / x[i];
+}
