@@ -362,8 +362,12 @@ class CodeConv {
       for (std::size_t p = 0; p < patterns_.count(); ++p) {
         bases[p * outputs_ + o] = packed.base(p)[column(o)];
       }
-      half_steps.push_back(packed.half_steps(0)[column(o)]);
-      centers.push_back(packed.centers(0)[column(o)]);
+    }
+    for (std::size_t s = 0; s < packed.sections(); ++s) {
+      for (std::size_t o = 0; o < outputs_; ++o) {
+        half_steps.push_back(packed.half_steps(s)[column(o)]);
+        centers.push_back(packed.centers(s)[column(o)]);
+      }
     }
     const LevelProducts products = add_level_products(scope_, weights_.codes, *weights_.encoding);
     const std::string h = scope_.array<float>("half_steps", half_steps);
@@ -376,6 +380,10 @@ class CodeConv {
     begin_loop(scope_.array<float>("bases", bases));
     const std::string window = window_of(shape_.channels, "gather_bytes", "0, ");
     const std::size_t inputs = weights_.codes.cols;
+    if (products.groups > 1) {
+      scope_.line("  memcpy(sums, base, " + std::to_string(outputs_) + " * sizeof *sums);");
+      return add_group_sums(scope_, products, {window, inputs, outputs_, h, c}, "products", "sums");
+    }
     scope_.call_within(
         products.text,
         arguments(window, products.weights, inputs, outputs_) + products.last + ", products", true);

@@ -17,18 +17,72 @@ using runtime::testing::LayerCase;
 
 class CodeExport : public testing::WithPrograms {};
 
+/// The same layer with scales of groups of inputs.
+ir::Graph in_groups(ir::Graph graph, std::size_t group) {
+  const ir::NodeId layer = graph.topological_order().back();
+  const ir::Node& node = graph.node(layer);
+  const auto& weights = std::get<ir::EncodedTensor>(*graph.constant(node.inputs[1]));
+  Random random(3);
+  std::vector<numerics::Basis> bases;
+  for (std::size_t i = 0; i < weights.codes.rows * ((weights.codes.cols + group - 1) / group);
+       ++i) {
+    bases.push_back(
+        numerics::affine_basis(weights.codes.bits, 0.1F + static_cast<float>(random.uniform()), 1));
+  }
+  ir::EncodedTensor grouped = weights;
+  grouped.encoding = std::make_shared<const numerics::MatrixEncoding>(
+      numerics::basis_encoding(bases, true, numerics::Granularity::kGroup, group));
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[1] = graph.add_constant("grouped", std::move(grouped));
+  graph.replace_node(layer, node.op, std::move(inputs));
+  return graph;
+}
+
 TEST_F(CodeExport, LayersOfAllBits) {
+  ir::Graph all;
   const auto cases = runtime::testing::layer_cases();
   for (const LayerCase& layer : cases) {
-    if (layer.name.find("Full") != 0 && layer.name.find("Conv") != 0) continue;
     for (const auto& [w_bits, x_bits] :
          {std::pair{1, 1}, {2, 2}, {2, 1}, {1, 4}, {3, 3}, {1, 8}, {2, 8}, {4, 8}, {8, 8}}) {
       SCOPED_TRACE(layer.name + " " + std::to_string(w_bits) + " " + std::to_string(x_bits));
       const ir::Graph graph = runtime::testing::graph_of(layer, w_bits, x_bits);
       const auto arithmetic = ir::arithmetic_of(graph, runtime::testing::layer_of(graph));
-      if (arithmetic != ir::Arithmetic::kFloat) expect_runs(graph);
+      if (arithmetic != ir::Arithmetic::kFloat) all.append(graph);
     }
   }
+  expect_runs(export_network(all, {}), "-O0");
+}
+
+/// Weights of few bits whose inputs are float32: in 8-bit integers, or decoded.
+TEST_F(CodeExport, LayersOfFloatInputs) {
+  ir::Graph all;
+  for (const LayerCase& layer : runtime::testing::layer_cases()) {
+    for (const int w_bits : {1, 2, 3, 4, 8}) {
+      const ir::Graph graph = runtime::testing::graph_of(layer, w_bits, 0);
+      all.append(graph);
+      all.append(runtime::testing::with_arithmetic(graph, ir::Arithmetic::kFloat));
+    }
+  }
+  expect_runs(export_network(all, {}), "-O0");
+}
+
+/// Scales of groups along a row, of which the last has fewer inputs.
+TEST_F(CodeExport, WeightsInGroups) {
+  ir::Graph all;
+  for (LayerCase layer : runtime::testing::layer_cases()) {
+    const bool is_conv = layer.name == "Conv";
+    if (layer.name == "ConvDepthwise") continue;
+    if (is_conv) layer.x = {1, 5, 4, 16};
+    if (is_conv) layer.w = {20, 3, 3, 16};
+    for (const auto& [w_bits, x_bits] : {std::pair{2, 0}, {4, 0}, {4, 8}, {8, 0}}) {
+      if (layer.name.starts_with("Conv") && (!is_conv || x_bits == 0)) continue;
+      const ir::Graph graph = in_groups(runtime::testing::graph_of(layer, w_bits, x_bits), 16);
+      all.append(graph);
+      if (x_bits != 0) continue;
+      all.append(runtime::testing::with_arithmetic(graph, ir::Arithmetic::kFloat));
+    }
+  }
+  expect_runs(export_network(all, {}), "-O0");
 }
 
 /// What the outputs have besides products is computed, not stored.
@@ -39,12 +93,6 @@ TEST_F(CodeExport, DepthwiseConvolutionsOfManyChannels) {
     const CSources sources = export_network(runtime::testing::graph_of(layer, w_bits, x_bits), {});
     EXPECT_NE(sources.files[1].text.find("ht_depthwise_bases_f32("), std::string::npos);
     expect_runs(sources);
-  }
-}
-
-TEST_F(CodeExport, FloatInputsOfLayersOfIntegers) {
-  for (const LayerCase& layer : runtime::testing::layer_cases()) {
-    if (layer.name.find("Full") == 0) expect_runs(runtime::testing::graph_of(layer, 3, 0));
   }
 }
 

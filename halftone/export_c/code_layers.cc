@@ -7,13 +7,13 @@
 #include <tuple>
 #include <vector>
 
+#include "halftone/export_c/code_rows.h"
 #include "halftone/export_c/even_layer.h"
-#include "halftone/export_c/level_products.h"
 #include "halftone/export_c/pack/pack.h"
+#include "halftone/export_c/row_products.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/kernels/bit_matmul/bit_matmul.h"
-#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/encode/encode.h"
 
 namespace halftone::export_c {
 namespace {
@@ -30,27 +30,6 @@ const ir::EncodedTensor* encoded_weights(const Scope& scope) {
 void begin_rows(Scope& scope) {
   const std::size_t rows = runtime::row_extent(scope.input(0).shape).rows;
   scope.line("for (int32_t r = 0; r < " + std::to_string(rows) + "; ++r) {");
-}
-
-/// What bit_matmul() reads of weights besides the bits.
-struct BitFloats {
-  std::vector<float> scales;   ///< [outputs, planes]
-  std::vector<float> offsets;  ///< [outputs], or empty for none
-  std::vector<float> sums;     ///< [outputs] of all weights without offset
-};
-
-BitFloats bit_floats(const ir::EncodedTensor& weights, std::span<const float> bias) {
-  const kernels::BitMatmulWeights packed(weights.codes, *weights.encoding, bias,
-                                         kernels::BitLayout::kWords);
-  BitFloats all;
-  for (std::size_t o = 0; o < packed.outputs(); ++o) {
-    const std::size_t block = packed.block_outputs();
-    const float* floats = packed.floats(o / block) + o % block;
-    for (std::size_t j = 0; j < packed.bits(); ++j) all.scales.push_back(floats[j * block]);
-    if (packed.has_offset()) all.offsets.push_back(floats[packed.bits() * block]);
-    all.sums.push_back(floats[(packed.bits() + 1) * block]);
-  }
-  return all;
 }
 
 /// The numbers that become codes, or the output.
@@ -170,96 +149,30 @@ class EvenDense {
 };
 
 void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
-  const numerics::BitPlanes* codes = &weights.codes;
-  const std::span<const float> bias = bias_of(scope);
-  const Basis x = scope.input(0).encoding.codes->basis(0);
-  const BitFloats floats = bit_floats(weights, bias);
   scope.reads("x", 0);
   add_dense_output(scope);
-  const auto planes = static_cast<std::size_t>(x.bits);
-  const std::vector<numerics::Digit> digits(planes);  // each plane alone
-  const PackedWeights weight_words = pack_digits(*codes, digits, planes, scope.what().core);
-  const bool is_signs = weight_words.kernel == Kernel::kSigns;
-  if (is_signs) scope.scratch("products", "int32_t", padded_columns(*codes));
-  const std::string w = scope.array<std::uint32_t>("weights", weight_words.words);
-  const std::string x_scales = scope.array<float>("x_scales", x.a());
-  const std::string w_scales = scope.array<float>("scales", floats.scales);
-  const std::string c =
-      floats.offsets.empty() ? "0" : scope.array<float>("offsets", floats.offsets);
-  const std::string t = x.offset != 0 ? scope.array<float>("sums", floats.sums) : "0";
-  const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
-  scope.line("static const ht_bit_layer layer = {");
-  scope.line("    " +
-             arguments(codes->cols, x.bits, codes->bits, codes->rows, x_scales, exact(x.offset)) +
-             ",");
-  scope.line("    " + arguments(w_scales, c, t, b) + "};");
-  const std::size_t words = planes * ((codes->cols + 31) / 32);
+  const BitRows rows(scope, weights, scope.input(0).encoding.codes->basis(0), bias_of(scope));
   begin_rows(scope);
-  scope.call_within(
-      is_signs ? "dense_signs_f32" : "dense_bits_f32",
-      arguments("x + r * " + std::to_string(words), w, "&layer",
-                (is_signs ? "products, y + r * " : "y + r * ") + std::to_string(codes->rows)),
-      true);
+  rows.multiply("x + r * " + std::to_string(rows.words()),
+                "y + r * " + std::to_string(weights.codes.rows));
   scope.line("}");
 }
 
-/// What level_matmul() reads of weights besides the levels, [outputs].
-struct LevelFloats {
-  std::vector<float> half_steps;
-  std::vector<float> centers;
-  std::vector<float> totals;
-};
-
-LevelFloats level_floats(const ir::EncodedTensor& weights) {
-  const kernels::LevelMatmulWeights packed(weights.codes, *weights.encoding, {},
-                                           kernels::LevelLayout::kBytes);
-  LevelFloats floats;
-  for (std::size_t o = 0; o < weights.codes.rows; ++o) {
-    constexpr std::size_t kBlock = kernels::Int8Weights::kBlock;
-    const float* block = packed.floats(o / kBlock, 0);
-    floats.half_steps.push_back(block[o % kBlock]);
-    if (packed.has_offset()) floats.centers.push_back(block[kBlock + o % kBlock]);
-    floats.totals.push_back(packed.totals(o / kBlock)[o % kBlock]);
-  }
-  return floats;
-}
-
 void write_dense_levels(Scope& scope, const ir::EncodedTensor& weights) {
-  const std::span<const float> bias = bias_of(scope);
-  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
-  const std::size_t outputs = weights.codes.rows;
-  const LevelProducts products = add_level_products(scope, weights.codes, *weights.encoding);
-  const LevelFloats floats = level_floats(weights);
-  scope.reads("x", 0);
-  add_dense_output(scope);
-  scope.scratch("sums", "int32_t", outputs);
+  const std::size_t inputs = weights.codes.cols;
   const bool is_dense = scope.input(0).encoding.is_dense();
-  if (is_dense) scope.scratch("q", "int8_t", x.cols);
   const std::optional<kernels::Int8Levels> levels =
       is_dense ? std::nullopt
                : std::optional<kernels::Int8Levels>(scope.input(0).encoding.codes->levels(0));
-  const float offset = levels ? levels->offset : 0;
-  const std::string h = scope.array<float>("half_steps", floats.half_steps);
-  const std::string c =
-      floats.centers.empty() ? "0" : scope.array<float>("centers", floats.centers);
-  const std::string t = offset == 0 ? "0" : scope.array<float>("totals", floats.totals);
-  const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
-  scope.line("static const ht_level_layer layer = {" +
-             arguments(x.cols, outputs, h, c, t, b, exact(offset)) + "};");
+  scope.reads("x", 0);
+  add_dense_output(scope);
+  const LevelRows rows(scope, weights, levels ? levels->offset : 0, bias_of(scope));
+  if (is_dense) scope.scratch("q", "int8_t", inputs);
   begin_rows(scope);
-  const std::string row = "x + r * " + std::to_string(x.cols);
-  const std::string q = is_dense ? "q" : row;
-  if (is_dense) {
-    scope.needs("quantize_row_f32");
-    scope.line("  const float scale = ht_quantize_row_f32(" + arguments(row, x.cols, "q") + ");");
-  }
-  scope.call_within(products.text,
-                    arguments(q, products.weights, x.cols, outputs) + products.last + ", sums",
-                    true);
-  scope.needs("sum_i8");
-  scope.call_within("dense_levels_f32", arguments("sums", "ht_sum_i8(" + arguments(q, x.cols) + ")",
-                                                  is_dense ? "scale" : exact(levels->scale),
-                                                  "&layer", "y + r * " + std::to_string(outputs)));
+  const std::string row = "x + r * " + std::to_string(inputs);
+  const std::string scale =
+      is_dense ? add_rounded_row(scope, row, inputs, "q") : exact(levels->scale);
+  rows.multiply(is_dense ? "q" : row, scale, "y + r * " + std::to_string(weights.codes.rows));
   scope.line("}");
 }
 
@@ -280,7 +193,8 @@ bool write_code_layer(Scope& scope) {
   const auto arithmetic = ir::arithmetic_of(scope.what().graph, scope.what().node);
   const bool is_bits = arithmetic == ir::Arithmetic::kBits;
   if (!is_bits && arithmetic != ir::Arithmetic::kIntegers) {
-    scope.refuse("codes with the arithmetic of float32; quantize its input too");
+    write_code_rows(scope, *weights);
+    return true;
   }
   if (conv != nullptr) {
     write_code_conv(scope, *conv, *weights, is_bits);

@@ -1,33 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/export_c/level_products.h"
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "halftone/export_c/pack/pack.h"
+#include "halftone/export_c/write_layers.h"
 #include "halftone/kernels/int8_matmul/int8_weights.h"
 
 namespace halftone::export_c {
+namespace {
 
-LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
-                                 const numerics::MatrixEncoding& encoding) {
-  if (encoding.groups_per_row(codes.cols) > 1) scope.refuse("weights in groups");
-  constexpr int kMaxPackedBits = 4;
-  if (codes.bits <= kMaxPackedBits) {
-    const PackedWeights packed = pack_levels(codes, encoding, scope.what().core);
-    const std::string name(name_of(packed.kernel));
-    return {name, "ht_" + name, scope.array<std::uint32_t>("weights", packed.words), ""};
+constexpr int kMaxPackedBits = 4;
+
+/// The weights of a group of inputs.
+struct GroupWeights {
+  numerics::BitPlanes codes;
+  numerics::MatrixEncoding encoding;  ///< a block for each output
+};
+
+GroupWeights group_of(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
+                      std::size_t group) {
+  const std::size_t first = group * encoding.group_size;
+  const std::size_t count = std::min(encoding.group_size, codes.cols - first);
+  GroupWeights part{numerics::BitPlanes(codes.rows, count, codes.bits), encoding};
+  part.encoding.granularity = numerics::Granularity::kChannel;
+  part.encoding.group_size = 0;
+  part.encoding.allocate(codes.rows, count);
+  for (std::size_t o = 0; o < codes.rows; ++o) {
+    part.encoding.set_levels(o, encoding.levels(o, group, codes.cols));
+    for (std::size_t k = 0; k < count; ++k) part.codes.set_code(o, k, codes.code(o, first + k));
   }
-  // u less 128 is a byte: 2 u - steps = 2 (u - 128) + (256 - steps).
+  return part;
+}
+
+/// The words of all groups, one behind the other; empty if a kernel cannot hold their levels.
+std::vector<std::uint32_t> words_of(Kernel kernel, std::span<const GroupWeights> groups) {
+  std::vector<std::uint32_t> words;
+  for (const GroupWeights& each : groups) {
+    const auto packed = pack_levels_for(kernel, each.codes, each.encoding);
+    if (!packed) return {};
+    words.insert(words.end(), packed->words.begin(), packed->words.end());
+  }
+  return words;
+}
+
+LevelProducts add_packed_groups(Scope& scope, std::span<const GroupWeights> groups,
+                                const std::string& suffix) {
+  Kernel kernel = pack_levels(groups[0].codes, groups[0].encoding, scope.what().core).kernel;
+  std::vector<std::uint32_t> words = words_of(kernel, groups);
+  if (words.empty()) {
+    kernel = Kernel::kLevelTable;
+    words = words_of(kernel, groups);
+  }
+  if (words.empty()) scope.refuse("these levels of weights in groups");
+  const std::string name(name_of(kernel));
+  LevelProducts products{name, "ht_" + name, scope.array<std::uint32_t>("weights" + suffix, words),
+                         ""};
+  products.stride = pack_levels_for(kernel, groups[0].codes, groups[0].encoding)->words.size();
+  return products;
+}
+
+/// u less 128 is a byte: 2 u - steps = 2 (u - 128) + (256 - steps).
+LevelProducts add_bytes(Scope& scope, std::span<const GroupWeights> groups,
+                        const std::string& suffix) {
   constexpr int kMiddle = 128;
   std::vector<std::int8_t> weights;
-  for (std::size_t o = 0; o < codes.rows; ++o) {
-    const kernels::LevelGrid grid = kernels::weight_grid(encoding.levels(o, 0, codes.cols));
-    for (std::size_t k = 0; k < codes.cols; ++k) {
-      weights.push_back(static_cast<std::int8_t>(grid.u[codes.code(o, k)] - kMiddle));
+  for (const GroupWeights& each : groups) {
+    for (std::size_t o = 0; o < each.codes.rows; ++o) {
+      const kernels::LevelGrid grid = kernels::weight_grid(each.encoding.levels(o, 0, 1));
+      for (std::size_t k = 0; k < each.codes.cols; ++k) {
+        weights.push_back(static_cast<std::int8_t>(grid.u[each.codes.code(o, k)] - kMiddle));
+      }
     }
   }
-  return {"levels_8", "ht_levels_8", scope.array<std::int8_t>("weights", weights),
-          ", " + std::to_string(2 * kMiddle - encoding.weight_steps())};
+  const int odd = 2 * kMiddle - groups[0].encoding.weight_steps();
+  LevelProducts products{"levels_8", "ht_levels_8",
+                         scope.array<std::int8_t>("weights" + suffix, weights),
+                         ", " + std::to_string(odd)};
+  products.stride = groups[0].codes.rows * groups[0].codes.cols;
+  return products;
+}
+
+}  // namespace
+
+LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
+                                 const numerics::MatrixEncoding& encoding,
+                                 const std::string& suffix) {
+  std::vector<GroupWeights> groups;
+  const std::size_t count = encoding.groups_per_row(codes.cols);
+  if (count == 1) groups.push_back({codes, encoding});
+  for (std::size_t g = 0; count > 1 && g < count; ++g) {
+    groups.push_back(group_of(codes, encoding, g));
+  }
+  LevelProducts products = codes.bits <= kMaxPackedBits ? add_packed_groups(scope, groups, suffix)
+                                                        : add_bytes(scope, groups, suffix);
+  products.groups = count;
+  products.group = groups[0].codes.cols;
+  return products;
+}
+
+void add_group_sums(Scope& scope, const LevelProducts& how, const GroupOperands& of,
+                    const std::string& products, const std::string& sums) {
+  const std::string width = std::to_string(how.group);
+  const bool is_even = of.inputs % how.group == 0;
+  const std::string part = of.q + " + g * " + width;
+  const std::string at = " + g * " + std::to_string(of.outputs);
+  scope.line("  for (int32_t g = 0; g < " + std::to_string(how.groups) + "; ++g) {");
+  if (!is_even) {
+    const std::string rest = std::to_string(of.inputs - (how.groups - 1) * how.group);
+    scope.line("    const int32_t some = g + 1 < " + std::to_string(how.groups) + " ? " + width +
+               " : " + rest + ";");
+  }
+  const std::string some = is_even ? width : "some";
+  const std::string cast = is_even || how.text == "levels_8" ? some : "(uint32_t)some";
+  scope.needs(how.text);
+  scope.named_for(how.text);
+  scope.line(
+      "    " + how.kernel + "(" +
+      arguments(part, how.weights + " + g * " + std::to_string(how.stride), cast, of.outputs) +
+      how.last + ", " + products + ");");
+  scope.needs("sum_i8");
+  scope.needs("fold_levels_f32");
+  scope.line("    ht_fold_levels_f32(" +
+             arguments(products, "ht_sum_i8(" + arguments(part, some) + ")", of.outputs,
+                       of.half_steps + at, of.centers == "0" ? "0" : of.centers + at, sums) +
+             ");");
+  scope.line("  }");
 }
 
 }  // namespace halftone::export_c

@@ -24,6 +24,12 @@ inline std::vector<std::string> compilers() {
   return found;
 }
 
+/// What a program wrote to a file.
+inline std::string said(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
 class WithPrograms : public WithFolder {
  protected:
   void SetUp() override {
@@ -44,7 +50,7 @@ class WithPrograms : public WithFolder {
           "' -std=c99 -O1 -ffp-contract=off -Wall -Wextra -Wconversion -pedantic -Werror "
           "-fsanitize=undefined -fsanitize-undefined-trap-on-error " +
           more + " *.c -o program && ./program > out";
-      EXPECT_EQ(std::system(command.c_str()), 0) << command;
+      EXPECT_EQ(std::system(command.c_str()), 0) << command << "\n" << said(folder + "/out");
     }
   }
   void expect_runs(const ir::Graph& graph) const { expect_runs(export_network(graph, {})); }

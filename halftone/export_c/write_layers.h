@@ -24,8 +24,9 @@ bool write_encode(Scope& scope);         ///< Encode
 bool write_code_layer(Scope& scope);     ///< FullyConnected and Conv of codes of few bits
 bool write_float(Scope& scope);          ///< FullyConnected, Conv, Binary, Unary, Pool of float32
 bool write_statistic(Scope& scope);      ///< Softmax, Reduce, ArgReduce, Normalize
-bool write_picks(Scope& scope);     ///< Gather, Resize, Pad but for constants, BroadcastTo, Tile
-bool write_products(Scope& scope);  ///< MatMul and ConvTranspose of float32
+bool write_picks(Scope& scope);      ///< Gather, Resize, Pad but for constants, BroadcastTo, Tile
+bool write_products(Scope& scope);   ///< MatMul and ConvTranspose of float32
+bool write_recurrent(Scope& scope);  ///< Recurrent
 
 /// The function of a node: the first of these that writes it.
 /// @throws Error kUnsupported as Scope::refuse()

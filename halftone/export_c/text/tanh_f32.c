@@ -15,7 +15,7 @@ static float ht_tanh_of(float x) {
   } else {
     y = 1.0f - 2.0f / (ht_exp_f32(a + a) + 1.0f);
   }
-  return x < 0 ? -y : y;
+  return x < 0 ? -y : x > 0 ? y : x;
 }
 
 static void ht_tanh_f32(float *x, int32_t n) {
