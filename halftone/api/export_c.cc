@@ -65,6 +65,7 @@ std::string compiled(const std::vector<export_c::CFile>& sources) {
                                     "-Wl,--no-entry",
                                     "-Wl,--export=arena",
                                     "-Wl,--export=run",
+                                    "-Wl,--export=reset",
                                     "-Wl,--strip-all",
                                     "-o",
                                     module};

@@ -56,7 +56,8 @@ struct WebSources {
   v0::CExport report;          ///< without files
 };
 
-/// What a module of WebAssembly is compiled of: exports `memory`, `arena` and `run`.
+/// What a module of WebAssembly is compiled of: exports `memory`, `arena`,
+/// `run` and `reset`.
 /// @throws Error as export_network()
 WebSources export_web(const ir::Graph& graph, const v0::ExportCOptions& options,
                       const BorderCodes& codes = {});

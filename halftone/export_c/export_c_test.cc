@@ -60,8 +60,6 @@ TEST(ExportC, NamesTheOperatorThatItLacks) {
   const ValueId x = graph.add_input("x", float_type({1, 3}));
   graph.add_output(graph.add_node("ranks", ir::CumSum{}, {x}));
   expect_refused("node 'ranks' (CumSum): C has no kernel for it; quantize", graph);
-  expect_refused("state", ir::test::running_sum());
-
   graph = {};
   const ValueId bytes = graph.add_input("x", ir::dense_type(ElementType::kUint8, {1, 3}));
   graph.add_output(graph.add_node("y", ir::DequantizeLinear{{{0.5F}, {3}}}, {bytes}));
@@ -142,7 +140,39 @@ TEST(ExportC, TextsNeedNothingThatIsNotThere) {
   expect_error(ErrorKind::kInternal, "no C text 'nothing'", [] { with_needs({"nothing"}); });
 }
 
+/// States that become each other's old values.
+ir::Graph exchange() {
+  ir::Graph graph;
+  const ValueId a = graph.add_input("a", float_type({2}));
+  const ValueId b = graph.add_input("b", float_type({2}));
+  graph.tie(a, graph.add_node("to_a", ir::Reshape{{2}}, {b}));
+  graph.tie(b, graph.add_node("to_b", ir::Reshape{{2}}, {a}));
+  return graph;
+}
+
+TEST(ExportC, RefusesStatesThatExchangeTheirValues) {
+  expect_refused("state 'a': C programs have no states that exchange their values", exchange());
+}
+
 class ExportCPrograms : public testing::WithPrograms {};
+
+TEST_F(ExportCPrograms, RememberStates) {
+  const CSources sources = export_network(ir::test::running_sum(), {.vectors = 5});
+  EXPECT_EQ(sources.report.inputs.size(), 1U);
+  EXPECT_EQ(sources.report.outputs.size(), 1U);
+  EXPECT_THAT(file(sources, "net.h"), HasSubstr("void net_reset(net_state *net);"));
+  expect_runs(sources);
+
+  // The two last inputs: y = x before that before x, whose states move on one by one.
+  ir::Graph line;
+  const ValueId x = line.add_input("x", float_type({3}));
+  const ValueId last = line.add_input("last", float_type({3}));
+  const ValueId one_before = line.add_input("one_before", float_type({3}));
+  line.add_output(line.add_node("y", ir::Binary{ir::BinaryKind::kSub, {}}, {x, one_before}));
+  line.tie(last, line.add_node("keep", ir::Reshape{{3}}, {x}));
+  line.tie(one_before, line.add_node("move", ir::Reshape{{3}}, {last}));
+  expect_runs(export_network(line, {.vectors = 5}));
+}
 
 TEST_F(ExportCPrograms, CallTheHook) {
   expect_runs(export_network(dense(), {.vectors = 1}),

@@ -90,6 +90,35 @@ std::string function_text(const FileContext& context, std::size_t i) {
   return text + layer.body + "}\n\n";
 }
 
+std::string element_of(const CType& c, std::size_t offset) {
+  return "net->arena." + std::string(c.member) + " + " + std::to_string(offset / c.bytes());
+}
+
+/// The lines that make states what the layers have left for them.
+std::string keep_text(const Program& program) {
+  std::string text;
+  for (const ArenaState& state : program.states) {
+    if (!state.changes) continue;
+    text += "  memcpy(" + element_of(state.c, state.offset) + ", " +
+            element_of(state.c, state.next) + ", " +
+            std::to_string(state.elements * state.c.bytes()) + "); /* '" + in_comment(state.name) +
+            "' */\n";
+  }
+  return text;
+}
+
+/// The function that makes states zeros; empty without states.
+std::string reset_text(const FileContext& context) {
+  if (context.program.states.empty()) return "";
+  std::string text = "\nvoid " + context.name + "_reset(" + context.name + "_state *net) {\n";
+  for (const ArenaState& state : context.program.states) {
+    text += "  memset(" + element_of(state.c, state.offset) + ", 0, " +
+            std::to_string(state.elements * state.c.bytes()) + "); /* '" + in_comment(state.name) +
+            "' */\n";
+  }
+  return text + "}\n";
+}
+
 std::set<std::string> texts_of(const Program& program) {
   std::set<std::string> names;
   for (const PlacedLayer& each : program.layers) {
@@ -194,8 +223,14 @@ std::string header_text(const FileContext& context) {
   text +=
       "/* Computes the outputs. Inputs are to be written before each run: it uses their memory "
       "for\n   other values. */\nvoid " +
-      context.name + "_run(" + context.name + "_state *net);\n\n#endif\n";
-  return text;
+      context.name + "_run(" + context.name + "_state *net);\n";
+  if (!context.program.states.empty()) {
+    text +=
+        "\n/* Forgets what runs have left for the next one. To be called before the first run, and "
+        "before\n   the first of another sequence. */\nvoid " +
+        context.name + "_reset(" + context.name + "_state *net);\n";
+  }
+  return text + "\n#endif\n";
 }
 
 std::string source_text(const FileContext& context) {
@@ -221,7 +256,7 @@ std::string source_text(const FileContext& context) {
             "_layer_" + std::to_string(i) + "(net);\n";
   }
   if (context.program.layers.empty()) text += "  (void)net;\n";
-  return text + "}\n";
+  return text + keep_text(context.program) + "}\n" + reset_text(context);
 }
 
 std::string weights_header(const FileContext& context) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -140,6 +141,8 @@ class Places {
       }
     }
     for (const ValueId id : prepared.graph.outputs()) use(id, nodes.size());
+    // What is remembered shares its memory with nothing.
+    for (const ir::State& state : prepared.graph.states()) use(state.before, nodes.size());
     for (std::size_t n = 0; n < layers.size(); ++n) {
       pieces_.push_back({scratch_bytes(layers[n]), n, n});
     }
@@ -185,10 +188,6 @@ class Places {
 };
 
 void check_graph(const ir::Graph& graph) {
-  if (!graph.states().empty()) {
-    fail(ErrorKind::kUnsupported, "state '" + graph.value(graph.states()[0].before).name +
-                                      "': C programs remember nothing from run to run");
-  }
   for (const ValueId id : graph.outputs()) {
     const ir::Value& value = graph.value(id);
     if (value.type.encoding.is_dense() && graph.constant(id) == nullptr) continue;
@@ -235,6 +234,44 @@ std::vector<ArenaPort> ports_of(const runtime::Prepared& prepared, std::span<con
   return ports;
 }
 
+/// States before those whose old values they become; nothing if they exchange values.
+std::optional<std::vector<ir::State>> in_order(std::vector<ir::State> states,
+                                               const Places& places) {
+  std::vector<ir::State> ordered;
+  const auto is_read = [&](const ir::State& one) {
+    return std::ranges::any_of(states, [&](const ir::State& other) {
+      const bool is_other = other.before != one.before && other.after != ir::kAbsent;
+      return is_other && places.of(other.after) == places.of(one.before);
+    });
+  };
+  while (!states.empty()) {
+    const auto next = std::ranges::find_if_not(states, is_read);
+    if (next == states.end()) return std::nullopt;
+    ordered.push_back(*next);
+    states.erase(next);
+  }
+  return ordered;
+}
+
+std::vector<ArenaState> states_of(const runtime::Prepared& prepared, const Places& places) {
+  const auto all = prepared.graph.states();
+  const auto ordered = in_order({all.begin(), all.end()}, places);
+  if (!ordered) {
+    fail(ErrorKind::kUnsupported, "state '" + prepared.graph.value(all.front().before).name +
+                                      "': C programs have no states that exchange their values");
+  }
+  std::vector<ArenaState> states;
+  for (const ir::State& each : *ordered) {
+    const ir::Value& value = prepared.graph.value(each.before);
+    ArenaState state{value.name, type_in(prepared, each.before), value.type.shape.element_count(),
+                     places.of(each.before)};
+    state.next = each.after == ir::kAbsent ? state.offset : places.of(each.after);
+    state.changes = state.next != state.offset;
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
 PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, LayerFunction layer,
                    const Places& places, std::size_t n) {
   PlacedLayer result;
@@ -274,8 +311,10 @@ Program make_program(ir::Graph graph, const std::string& prefix, Core core) {
     if (Places::is_alias(nodes[n])) continue;
     program.layers.push_back(placed(prepared, nodes[n], std::move(layers[n]), places, n));
   }
-  program.inputs = ports_of(prepared, prepared.graph.inputs(), places);
-  program.outputs = ports_of(prepared, prepared.graph.outputs(), places);
+  const ir::Graph& whole = prepared.graph;
+  program.inputs = ports_of(prepared, whole.untied(whole.inputs()), places);
+  program.outputs = ports_of(prepared, whole.untied(whole.outputs()), places);
+  program.states = states_of(prepared, places);
   program.arena_bytes = std::max<std::size_t>((places.arena_bytes() + 3) / 4 * 4, 4);
   return program;
 }

@@ -22,6 +22,16 @@ struct ArenaPort {
   std::optional<ir::AffineParameters> codes;  ///< what its codes mean, as far as known
 };
 
+/// A value that the network remembers from run to run, zeros at first.
+struct ArenaState {
+  std::string name;
+  CType c;
+  std::size_t elements = 0;  ///< of C
+  std::size_t offset = 0;    ///< bytes
+  std::size_t next = 0;      ///< where the last layer leaves what it becomes
+  bool changes = false;      ///< or else it stays as it is
+};
+
 /// A layer with the places of its operands in the arena, in bytes.
 struct PlacedLayer {
   LayerFunction layer;
@@ -38,6 +48,7 @@ struct Program {
   std::vector<PlacedLayer> layers;
   std::vector<ArenaPort> inputs;
   std::vector<ArenaPort> outputs;
+  std::vector<ArenaState> states;  ///< in the order in which they are to be changed
   std::size_t arena_bytes = 0;
 };
 

@@ -57,10 +57,10 @@ std::string test_text(const FileContext& context) {
                      "#include <stdio.h>\n#include <string.h>\n\n#include \"" +
                      name + ".h\"\n#include \"test_vectors.h\"\n\n" + std::string(kGenerator) +
                      std::string(has_floats(context.program.outputs) ? kDiffer : "") +
-                     "int main(void) {\n  static " + name +
-                     "_state net;\n  int wrong = 0;\n"
-                     "  generator = " +
-                     big + "_SEED;\n  for (int v = 0; v < " + big + "_VECTORS; ++v) {\n";
+                     "int main(void) {\n  static " + name + "_state net;\n  int wrong = 0;\n" +
+                     (context.program.states.empty() ? "" : "  " + name + "_reset(&net);\n") +
+                     "  generator = " + big + "_SEED;\n  for (int v = 0; v < " + big +
+                     "_VECTORS; ++v) {\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     const std::string input = name + "_input_" + std::to_string(i);
     text += "    for (int i = 0; i < " + size_of(context, "INPUT", i) + "; ++i) {\n      " + input +
@@ -121,7 +121,11 @@ std::string readme_text(const FileContext& context) {
          name + "_input_0()`, call `" + name + "_run()`, read `" + name + "_output_0()`\n- `" +
          name + ".c`: one function for each layer\n- `" + name +
          "_weights.c`: what lies in flash\n- `main.c`, `test_vectors.h`: compares outputs with "
-         "those of Halftone\n- define `NET_HOOK(index, name)` to be called before each layer\n";
+         "those of Halftone\n" +
+         (context.program.states.empty()
+              ? ""
+              : "- `" + name + "_reset()` forgets what runs have left for the next one\n") +
+         "- define `NET_HOOK(index, name)` to be called before each layer\n";
 }
 
 }  // namespace halftone::export_c

@@ -74,8 +74,9 @@ std::string module_source_text(const FileContext& context) {
   const std::string& name = context.name;
   return fmt::format(
              "#include \"{0}.h\"\n\n#include <string.h>\n\nstatic {0}_state net;\n\n"
-             "void *arena(void) {{ return &net; }}\nvoid run(void) {{ {0}_run(&net); }}\n",
-             name) +
+             "void *arena(void) {{ return &net; }}\nvoid run(void) {{ {0}_run(&net); }}\n"
+             "void reset(void) {{ {1}; }}\n",
+             name, context.program.states.empty() ? "(void)net" : name + "_reset(&net)") +
          std::string(kMemoryFunctions);
 }
 

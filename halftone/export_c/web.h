@@ -14,7 +14,7 @@ namespace halftone::export_c {
 /// The files of web/ by their stems.
 std::span<const EmbeddedText> web_texts();
 
-/// wasm.c: what the module exports, `arena` and `run`, and the functions of string.h.
+/// wasm.c: what the module exports, `arena`, `run` and `reset`, and the functions of string.h.
 std::string module_source_text(const FileContext& context);
 /// string.h of those functions.
 std::string module_string_header();

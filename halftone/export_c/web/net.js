@@ -16,6 +16,11 @@ class HalftoneNet {
     return new kinds[port.type](this.module.memory.buffer, at, port.size);
   }
 
+  /* Forgets what runs have left for the next one: before another sequence. */
+  reset() {
+    this.module.reset();
+  }
+
   /* Runs on elements as the network has them, an array for each input: codes where it has codes.
    * Returns an array for each output. */
   runCodes(inputs) {
