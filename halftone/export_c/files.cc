@@ -144,15 +144,22 @@ std::string declaration(const ConstantArray& array) {
   return "const " + array.type + " " + array.name + "[" + std::to_string(array.count) + "]";
 }
 
-/// Whether the arena has integers of 64 bits.
-bool has_wide_values(const Program& program) {
-  return std::ranges::any_of(program.layers, [](const PlacedLayer& each) {
-    return each.output_type.bytes() == sizeof(std::int64_t);
+/// Whether a value of the arena has this type.
+bool has_member(const Program& program, std::string_view member) {
+  const auto is_it = [&](const CType& c) { return c.member == member; };
+  for (const auto* ports : {&program.inputs, &program.outputs}) {
+    if (std::ranges::any_of(*ports, is_it, &ArenaPort::c)) return true;
+  }
+  return std::ranges::any_of(program.layers, [&](const PlacedLayer& each) {
+    return is_it(each.output_type) || std::ranges::any_of(each.input_types, is_it);
   });
 }
 
 std::string literal(const ir::Tensor& tensor) {
   if (tensor.element() == ir::ElementType::kInt8) return elements_text(tensor.as<std::int8_t>());
+  if (tensor.element() == ir::ElementType::kUint8) {
+    return elements_text(tensor.cast(ir::ElementType::kInt32).as<std::int32_t>());
+  }
   if (tensor.element() == ir::ElementType::kInt32) return elements_text(tensor.as<std::int32_t>());
   if (tensor.element() == ir::ElementType::kInt64) return elements_text(tensor.as<std::int64_t>());
   return elements_text(tensor.as<float>());
@@ -209,11 +216,12 @@ std::string header_text(const FileContext& context) {
       "/* All that a run reads and writes: no two runs at a time may share one. */\n"
       "typedef struct {\n  union {\n";
   const std::string word = "[" + big + "_ARENA_BYTES / 4];\n";
-  text +=
-      "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
-      word + "    float f32" + word +
-      (has_wide_values(context.program) ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n" : "") +
-      "  } arena;\n} " + context.name + "_state;\n\n";
+  text += "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
+          word + "    float f32" + word +
+          (has_member(context.program, "u8") ? "    uint8_t u8[" + big + "_ARENA_BYTES];\n" : "") +
+          (has_member(context.program, "i64") ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n"
+                                              : "") +
+          "  } arena;\n} " + context.name + "_state;\n\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     text += port_text(context, true, i);
   }

@@ -7,6 +7,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/export_c/requantizing.h"
+#include "halftone/export_c/signed_codes.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/runtime/statistics/statistics.h"
 
@@ -42,6 +43,13 @@ void write_dequantize(Scope& scope, const ir::DequantizeLinear& op) {
 }
 
 void write_lookup(Scope& scope, const ir::Lookup& op) {
+  const bool is_shift = scope.constant(0) == nullptr && shifts_codes(op) &&
+                        scope.input(0).encoding.element != op.element;
+  if (is_shift) {
+    scope.reads("x", 0);
+    scope.writes("y");
+    return scope.call("shift_codes", arguments("x", scope.output().shape.element_count(), "y"));
+  }
   scope.require_input(0, ir::ElementType::kInt8, "the input");
   scope.require_output(ir::ElementType::kInt8);
   std::vector<std::int8_t> table;

@@ -190,5 +190,39 @@ TEST_F(IntegerExport, MovesOfBytes) {
   expect_runs(graph_);
 }
 
+/// Codes from 0 to 255 are shifted by 128, where they cross the border too.
+TEST_F(IntegerExport, UnsignedCodes) {
+  const ValueId x = graph_.add_input("x", ir::dense_type(ElementType::kUint8, {1, 5, 6, 4}));
+  const ir::Tensor w = ir::test::uniform_tensor({4, 3, 3, 4}, random_, 0, 255);
+  const ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}, {130, {120}}};
+  const ValueId sums =
+      graph_.add_node("conv", conv, {x, graph_.add_constant("w", w.cast(ElementType::kUint8))});
+  const ValueId codes = graph_.add_node(
+      "codes", ir::Requantize{{0.000712345}, 90, ElementType::kUint8, 90, 255}, {sums});
+  const ir::Window window{{2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  const ValueId most =
+      graph_.add_node("max", ir::Pool{ir::PoolKind::kMax, {2, 2}, window}, {codes});
+  const ValueId edges =
+      graph_.add_node("edges", ir::Pad{ir::PadMode::kConstant, {0, 1, 0, 0}, {0, 0, 2, 0}}, {most});
+  ir::Lookup half{ElementType::kUint8, {}};
+  for (std::int32_t q = 0; q < 256; ++q) half.table.push_back(q / 2);
+  const ValueId halves = graph_.add_node("half", half, {edges});
+  const ValueId floats = graph_.add_node("floats", ir::DequantizeLinear{{{0.1F}, {7}}}, {halves});
+  graph_.add_output(
+      graph_.add_node("again", ir::QuantizeLinear{{{0.3F}, {9}}, ElementType::kUint8}, {floats}));
+  graph_.add_output(graph_.add_node("powers", ir::Softmax{3, 0.02F}, {edges}));
+  graph_.add_output(graph_.add_node("largest", ir::ArgReduce{3}, {edges}));
+  graph_.add_output(x);
+  expect_runs(graph_);
+}
+
+TEST_F(IntegerExport, RefusesMeansOfUnsignedCodes) {
+  const ValueId x = graph_.add_input("x", ir::dense_type(ElementType::kUint8, {1, 5, 6, 4}));
+  const ir::Window window{{2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  graph_.add_output(graph_.add_node("mean", ir::Pool{ir::PoolKind::kAverage, {2, 2}, window}, {x}));
+  expect_error(ErrorKind::kUnsupported, "C has no kernel for the input uint8[1, 5, 6, 4]",
+               [&] { export_network(graph_, {}); });
+}
+
 }  // namespace
 }  // namespace halftone::export_c

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/export_c/signed_codes.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/runtime/plan/planner.h"
@@ -290,10 +291,10 @@ PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, L
 
 }  // namespace
 
-Program make_program(ir::Graph graph, const std::string& prefix, Core core) {
+Program make_program(const ir::Graph& graph, const std::string& prefix, Core core) {
   runtime::PlanSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
-  const runtime::Prepared prepared = runtime::prepare(std::move(graph), options);
+  const runtime::Prepared prepared = runtime::prepare(with_signed_codes(graph), options);
   check_graph(prepared.graph);
   const std::vector<NodeToWrite> nodes = Fuser(prepared, core).nodes();
   std::vector<LayerFunction> layers;

@@ -58,6 +58,6 @@ struct Program {
 /// @param prefix  of all names in C
 /// @param core    for which kernels are chosen; the program runs on any
 /// @throws Error kUnsupported if C has no kernel for a node, and as runtime::prepare()
-Program make_program(ir::Graph graph, const std::string& prefix, Core core);
+Program make_program(const ir::Graph& graph, const std::string& prefix, Core core);
 
 }  // namespace halftone::export_c

@@ -78,10 +78,11 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
   if (value.type.is_dense(ir::ElementType::kInt8)) return {"int8_t", "i8"};
   if (value.type.is_dense(ir::ElementType::kInt32)) return {"int32_t", "i32"};
   if (value.type.is_dense(ir::ElementType::kFloat32)) return {"float", "f32"};
+  if (value.type.is_dense(ir::ElementType::kUint8)) return {"uint8_t", "u8"};
   if (value.type.is_dense(ir::ElementType::kInt64)) return {"int64_t", "i64"};
   fail(ErrorKind::kUnsupported, "value '" + value.name + "': C programs have no values of " +
                                     encoding.to_string() +
-                                    ", only int8, int32, float32 and codes of few bits");
+                                    ", only int8, uint8, int32, float32 and codes of few bits");
 }
 
 Scope::Scope(const NodeToWrite& what, std::string prefix, std::size_t index)

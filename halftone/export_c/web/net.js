@@ -11,7 +11,8 @@ class HalftoneNet {
 
   /* The memory of an input or output, with its elements as the network has them. */
   memory(port) {
-    const kinds = {float32: Float32Array, int8: Int8Array, int32: Int32Array};
+    const kinds = {float32: Float32Array, int8: Int8Array, uint8: Uint8Array, int32: Int32Array,
+      int64: BigInt64Array};
     const at = this.module.arena() + port.offset;
     return new kinds[port.type](this.module.memory.buffer, at, port.size);
   }
@@ -44,12 +45,13 @@ class HalftoneNet {
   /* The nearest codes of values. */
   static codes(port, values) {
     if (!port.scale) return Array.from(values);
+    const low = port.type === "uint8" ? 0 : -128;
     return Array.from(values, (x) =>
-      Math.min(127, Math.max(-128, Math.round(x / port.scale) + port.zero_point)));
+      Math.min(low + 255, Math.max(low, Math.round(x / port.scale) + port.zero_point)));
   }
 
   static values(port, codes) {
-    if (!port.scale) return Array.from(codes);
+    if (!port.scale) return Array.from(codes, Number);
     return Array.from(codes, (q) => port.scale * (q - port.zero_point));
   }
 }
