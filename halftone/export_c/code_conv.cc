@@ -47,9 +47,17 @@ class CodeConv {
     scope_.reads("x", 0);
     if (scope_.has_input(3)) {
       if (scope_.constant(3) != nullptr) scope_.refuse("a constant that is added");
-      scope_.reads("residual", 3);
+      if (scope_.is_by_pixel(scope_.what().inputs[3])) {
+        scope_.scratch("residual", "float", outputs_);
+      } else {
+        scope_.reads("residual", 3);
+      }
     }
-    scope_.writes("y");
+    if (is_by_pixel()) {
+      scope_.write_by_pixel();
+    } else {
+      scope_.writes("y");
+    }
     const bool is_depthwise = ir::is_depthwise(conv_, scope_.input(1).shape) && !is_bits;
     if (!is_depthwise && conv_.groups != 1) scope_.refuse("groups of channels");
     if (is_bits && write_even_bits()) return;
@@ -64,6 +72,8 @@ class CodeConv {
   }
 
  private:
+  [[nodiscard]] bool is_by_pixel() const { return scope_.is_by_pixel(scope_.what().output); }
+
   /// Begins the loop over pixels, behind declarations; `base` and `sums` are those of the pixel.
   /// @param name  of the bases, [patterns, outputs]
   void begin_loop(const std::string& name) {
@@ -74,15 +84,19 @@ class CodeConv {
     }
     begin_pixels();
     scope_.line("  const float *base = " + name + of_pattern(outputs_) + ";");
-    if (!is_encoded) scope_.line("  float *sums = y + p * " + std::to_string(outputs_) + ";");
+    if (!is_encoded && !is_by_pixel()) {
+      scope_.line("  float *sums = y + p * " + std::to_string(outputs_) + ";");
+    }
   }
 
   /// Begins the loop over pixels p, with the index of their `pattern` if there are several.
   void begin_pixels() {
     const bool has_patterns = patterns_.count() > 1;
     if (has_patterns) add_patterns();
-    scope_.line("for (int32_t p = 0; p < " +
-                std::to_string(extents_.out_height * extents_.out_width) + "; ++p) {");
+    if (!is_by_pixel()) {
+      scope_.line("for (int32_t p = 0; p < " +
+                  std::to_string(extents_.out_height * extents_.out_width) + "; ++p) {");
+    }
     if (!has_patterns) return;
     const std::string width = std::to_string(extents_.out_width);
     scope_.line("  const int32_t pattern = row_bases[p / " + width + "] + column_bases[p % " +
@@ -118,14 +132,17 @@ class CodeConv {
   void finish() {
     const std::string n = std::to_string(outputs_);
     if (scope_.has_input(3)) {
-      scope_.call_within("add_to_f32", arguments("residual + p * " + n, n, "sums"));
+      const bool asks = scope_.is_by_pixel(scope_.what().inputs[3]);
+      if (asks) scope_.compute_pixel(3, "p", "residual");
+      scope_.call_within("add_to_f32",
+                         arguments(asks ? "residual" : "residual + p * " + n, n, "sums"));
     }
     const bool is_encoded = conv_.codes != nullptr;
     if (!is_encoded || ir::limits_of(conv_.activation)) {
       add_activation(scope_, conv_.activation, "sums", outputs_, true);
     }
     if (is_encoded) encode();
-    scope_.line("}");
+    if (!is_by_pixel()) scope_.line("}");
   }
 
   [[nodiscard]] bool makes_bytes() const {

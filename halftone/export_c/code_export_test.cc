@@ -144,6 +144,42 @@ TEST_F(CodeExport, ConvolutionsAddAndEncodeWhileTheyRun) {
   }
 }
 
+/// Floats that an encoder, a residual and a mean read are computed again, not stored.
+TEST_F(CodeExport, ReadersTakePixelsOfFloatImages) {
+  Random random(11);
+  for (const int x_bits : {2, 8}) {
+    ir::Graph graph;
+    const auto conv = [&](ValueId from, bool is_wide) {
+      const ValueId q = graph.add_node(
+          "encode", ir::Encode{runtime::testing::activation_encoding(x_bits, true, random)},
+          {from});
+      const ir::Dim channels = graph.value(from).type.shape.back();
+      const auto inputs = static_cast<std::size_t>(channels * (is_wide ? 9 : 1));
+      ir::EncodedTensor w = runtime::testing::random_weights(16, inputs, {2, true}, random);
+      const ir::Dim taps = is_wide ? 3 : 1;
+      w.shape = {16, taps, taps, channels};
+      const std::vector<ir::Dim> pads(2, is_wide ? 1 : 0);
+      const ir::Activation activation =
+          channels == 3 ? ir::Activation{ir::ActivationKind::kRelu} : ir::Activation{};
+      const ir::Conv op{{{1, 1}, {1, 1}, pads, pads}, 1, activation};
+      return graph.add_node("conv", op, {q, graph.add_constant("w", std::move(w))});
+    };
+    const ValueId first = conv(graph.add_input("x", float_type({1, 20, 5, 3})), true);
+    const ValueId second = conv(conv(first, true), true);
+    const ValueId sum =
+        graph.add_node("sum", ir::Binary{ir::BinaryKind::kAdd, {}}, {second, first});
+    const ir::Pool mean{ir::PoolKind::kAverage, {20, 5}, ir::plain_window(2)};
+    graph.add_output(graph.add_node("mean", mean, {conv(sum, false)}));
+    const CSources sources = export_network(graph, {});
+    EXPECT_LT(sources.report.arena_bytes, 20 * 5 * 16 * sizeof(float));
+    for (const std::string line : {"net_layer_1(net, p, pixel);", "net_layer_1(net, p, residual);",
+                                   "ht_add_to_f64(pixel, 16, means);"}) {
+      EXPECT_NE(sources.files[1].text.find(line), std::string::npos) << line;
+    }
+    expect_runs(sources);
+  }
+}
+
 TEST_F(CodeExport, Floats) {
   Random random(10);
   ir::Graph graph;

@@ -116,14 +116,41 @@ void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x,
   scope.line("}");
 }
 
+namespace {
+
+void write_encode_by_pixel(Scope& scope, const ir::Encode& encode) {
+  const runtime::CodeLayout layout = scope.layout(scope.what().output);
+  add_encoder(scope, *encode.encoding, encode.activation, layout);
+  const ir::MatrixExtent rows = runtime::row_extent(scope.output().shape);
+  const int planes = encode.encoding->bits;
+  scope.scratch("pixel", "float", rows.cols);
+  scope.line("for (int32_t p = 0; p < " + std::to_string(rows.rows) + "; ++p) {");
+  scope.compute_pixel(0, "p", "pixel");
+  if (layout == runtime::CodeLayout::kInt8) {
+    scope.call_within("encode_i8", arguments("pixel", rows.cols, "&encoder",
+                                             "y + p * " + std::to_string(rows.cols)));
+  } else {
+    const std::size_t words = static_cast<std::size_t>(planes) * ((rows.cols + 31) / 32);
+    scope.call_within("encode_bits", arguments("pixel", rows.cols, "&encoder", planes,
+                                               "y + p * " + std::to_string(words)));
+  }
+  scope.line("}");
+}
+
+}  // namespace
+
 bool write_encode(Scope& scope) {
   const auto* encode = scope.op<ir::Encode>();
   if (encode == nullptr) return false;
   scope.require_input(0, ir::ElementType::kFloat32, "the input");
-  scope.reads("x", 0);
-  scope.writes("y");
   const bool is_bytes = scope.layout(scope.what().output) == runtime::CodeLayout::kInt8;
+  scope.writes("y");
   scope.named_for(is_bytes ? "encode_i8" : "encode_bits");
+  if (scope.is_by_pixel(scope.what().inputs[0])) {
+    write_encode_by_pixel(scope, *encode);
+    return true;
+  }
+  scope.reads("x", 0);
   add_encode(scope, *encode, "x", "y");
   return true;
 }

@@ -64,20 +64,14 @@ std::string pointer(const std::string& name, const CType& c, std::size_t offset,
          ";\n";
 }
 
-CType scratch_type(const std::string& type) {
-  if (type == "int8_t") return {"int8_t", "i8"};
-  if (type == "float") return {"float", "f32"};
-  if (type == "uint32_t") return {"uint32_t", "u32"};
-  return {"int32_t", "i32"};
-}
-
 std::string function_text(const FileContext& context, std::size_t i) {
   const PlacedLayer& placed = context.program.layers[i];
   const LayerFunction& layer = placed.layer;
-  std::string text = "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) +
-                     "': " + layer.op + ",\n   " + in_comment(placed.types) + ". */\nstatic void " +
-                     context.name + "_layer_" + std::to_string(i) + "(" + context.name +
-                     "_state *net) {\n";
+  std::string text =
+      "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) + "': " + layer.op +
+      ",\n   " + in_comment(placed.types) + (layer.is_by_pixel ? ", of pixel p. */" : ". */") +
+      "\nstatic void " + context.name + "_layer_" + std::to_string(i) + "(" + context.name +
+      "_state *net" + (layer.is_by_pixel ? ", int32_t p, float *sums" : "") + ") {\n";
   for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
     text += pointer(layer.inputs[k].name, placed.input_types[k], placed.inputs[k], true);
   }
@@ -86,7 +80,9 @@ std::string function_text(const FileContext& context, std::size_t i) {
     text += pointer(each.name, scratch_type(each.type), scratch, false);
     scratch += each.bytes;
   }
-  text += pointer(layer.output.name, placed.output_type, placed.output, false);
+  if (!layer.is_by_pixel) {
+    text += pointer(layer.output.name, placed.output_type, placed.output, false);
+  }
   return text + layer.body + "}\n\n";
 }
 
@@ -142,17 +138,6 @@ std::size_t characters_of(std::string_view text) {
 
 std::string declaration(const ConstantArray& array) {
   return "const " + array.type + " " + array.name + "[" + std::to_string(array.count) + "]";
-}
-
-/// Whether a value of the arena has this type.
-bool has_member(const Program& program, std::string_view member) {
-  const auto is_it = [&](const CType& c) { return c.member == member; };
-  for (const auto* ports : {&program.inputs, &program.outputs}) {
-    if (std::ranges::any_of(*ports, is_it, &ArenaPort::c)) return true;
-  }
-  return std::ranges::any_of(program.layers, [&](const PlacedLayer& each) {
-    return is_it(each.output_type) || std::ranges::any_of(each.input_types, is_it);
-  });
 }
 
 std::string literal(const ir::Tensor& tensor) {
@@ -221,6 +206,7 @@ std::string header_text(const FileContext& context) {
           (has_member(context.program, "u8") ? "    uint8_t u8[" + big + "_ARENA_BYTES];\n" : "") +
           (has_member(context.program, "i64") ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n"
                                               : "") +
+          (has_member(context.program, "f64") ? "    double f64[" + big + "_ARENA_BYTES / 8];\n" : "") +
           "  } arena;\n} " + context.name + "_state;\n\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     text += port_text(context, true, i);
@@ -258,6 +244,7 @@ std::string source_text(const FileContext& context) {
   }
   text += "void " + context.name + "_run(" + context.name + "_state *net) {\n";
   for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
+    if (context.program.layers[i].layer.is_by_pixel) continue;
     std::string name = in_comment(context.program.layers[i].layer.name);
     for (char& each : name) each = each == '"' || each == '?' ? '_' : each;
     text += "  NET_HOOK(" + std::to_string(i) + ", \"" + name + "\");\n  " + context.name +

@@ -98,8 +98,26 @@ bool write_binary(Scope& scope, const ir::Binary& op) {
   return true;
 }
 
+/// The mean of a whole image that is computed by pixel.
+void write_mean_of_pixels(Scope& scope) {
+  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
+  scope.writes("y");
+  scope.scratch("means", "double", x.cols);
+  scope.scratch("pixel", "float", x.cols);
+  scope.line("memset(means, 0, " + std::to_string(x.cols) + " * sizeof *means);");
+  scope.line("for (int32_t p = 0; p < " + std::to_string(x.rows) + "; ++p) {");
+  scope.compute_pixel(0, "p", "pixel");
+  scope.call_within("add_to_f64", arguments("pixel", x.cols, "means"));
+  scope.line("}");
+  scope.call("mean_f64", arguments("means", x.cols, x.rows, "y"));
+}
+
 bool write_float_pool(Scope& scope, const ir::Pool& op) {
   scope.require_input(0, ir::ElementType::kFloat32, "the input");
+  if (scope.is_by_pixel(scope.what().inputs[0])) {
+    write_mean_of_pixels(scope);
+    return true;
+  }
   scope.reads("x", 0);
   scope.writes("y");
   add_window(scope, window_extents(scope, op.window, op.kernel));

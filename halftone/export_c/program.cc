@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/export_c/by_pixel.h"
 #include "halftone/export_c/signed_codes.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/layer_arithmetic.h"
@@ -130,14 +131,17 @@ class Places {
  public:
   Places(const runtime::Prepared& prepared, std::span<const NodeToWrite> nodes,
          std::span<const LayerFunction> layers)
-      : prepared_(prepared), roots_(prepared.graph.num_values()), pieces_(roots_.size()) {
+      : prepared_(prepared),
+        runs_(runs_of(nodes, layers)),
+        roots_(prepared.graph.num_values()),
+        pieces_(roots_.size()) {
     std::iota(roots_.begin(), roots_.end(), std::size_t{0});
     for (const ValueId id : prepared.graph.inputs()) begin(id, 0);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      for (const ValueId id : nodes[n].inputs) use(id, n);
-      if (is_alias(nodes[n])) {
+      for (const ValueId id : nodes[n].inputs) use(id, runs_[n].last);
+      if (nodes[n].is_alias()) {
         roots_[index_of(nodes[n].output)] = roots_[index_of(nodes[n].inputs[0])];
-      } else {
+      } else if (!layers[n].is_by_pixel) {
         begin(nodes[n].output, n);
       }
     }
@@ -145,7 +149,7 @@ class Places {
     // What is remembered shares its memory with nothing.
     for (const ir::State& state : prepared.graph.states()) use(state.before, nodes.size());
     for (std::size_t n = 0; n < layers.size(); ++n) {
-      pieces_.push_back({scratch_bytes(layers[n]), n, n});
+      pieces_.push_back({scratch_bytes(layers[n]), runs_[n].first, runs_[n].last});
     }
     arena_ = runtime::plan_arena(pieces_);
   }
@@ -155,18 +159,17 @@ class Places {
     for (const Scratch& each : layer.scratch) bytes += each.bytes;
     return bytes;
   }
-  static bool is_alias(const NodeToWrite& what) {
-    return std::holds_alternative<ir::Reshape>(what.node.op);
-  }
   [[nodiscard]] std::size_t of(ValueId id) const { return arena_.offsets[roots_[index_of(id)]]; }
   [[nodiscard]] std::size_t of_scratch(std::size_t n) const {
     return arena_.offsets[roots_.size() + n];
   }
   [[nodiscard]] std::size_t arena_bytes() const { return arena_.size_bytes; }
+  /// When node n runs, for the first time.
   [[nodiscard]] std::size_t live_bytes(std::size_t n) const {
+    const std::size_t now = runs_[n].first;
     std::size_t bytes = 0;
     for (const runtime::Lifetime& piece : pieces_) {
-      if (piece.first <= n && n <= piece.last) bytes += piece.bytes;
+      if (piece.first <= now && now <= piece.last) bytes += piece.bytes;
     }
     return bytes;
   }
@@ -183,6 +186,7 @@ class Places {
   }
 
   const runtime::Prepared& prepared_;
+  std::vector<Run> runs_;
   std::vector<std::size_t> roots_;
   std::vector<runtime::Lifetime> pieces_;
   runtime::ArenaLayout arena_;
@@ -280,8 +284,10 @@ PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, L
     result.inputs.push_back(places.of(each.value));
     result.input_types.push_back(type_in(prepared, each.value));
   }
-  result.output = places.of(what.output);
-  result.output_type = type_in(prepared, what.output);
+  if (!layer.is_by_pixel) {
+    result.output = places.of(what.output);
+    result.output_type = type_in(prepared, what.output);
+  }
   result.scratch = places.of_scratch(n);
   result.ram_bytes = places.live_bytes(n);
   result.types = types_text(what);
@@ -291,16 +297,32 @@ PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, L
 
 }  // namespace
 
+bool has_member(const Program& program, std::string_view member) {
+  const auto is_it = [&](const CType& c) { return c.member == member; };
+  for (const auto* ports : {&program.inputs, &program.outputs}) {
+    if (std::ranges::any_of(*ports, is_it, &ArenaPort::c)) return true;
+  }
+  return std::ranges::any_of(program.layers, [&](const PlacedLayer& each) {
+    const auto is_scratch = [&](const Scratch& scratch) {
+      return is_it(scratch_type(scratch.type));
+    };
+    return is_it(each.output_type) || std::ranges::any_of(each.input_types, is_it) ||
+           std::ranges::any_of(each.layer.scratch, is_scratch);
+  });
+}
+
 Program make_program(const ir::Graph& graph, const std::string& prefix, Core core) {
   runtime::PlanSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   const runtime::Prepared prepared = runtime::prepare(with_signed_codes(graph), options);
   check_graph(prepared.graph);
-  const std::vector<NodeToWrite> nodes = Fuser(prepared, core).nodes();
+  std::vector<NodeToWrite> nodes = Fuser(prepared, core).nodes();
+  const std::map<ValueId, std::size_t> by_pixel = functions_by_pixel(nodes);
+  for (NodeToWrite& what : nodes) what.by_pixel = &by_pixel;
   std::vector<LayerFunction> layers;
   std::size_t count = 0;
   for (const NodeToWrite& what : nodes) {
-    if (Places::is_alias(what)) {
+    if (what.is_alias()) {
       layers.emplace_back();
     } else {
       layers.push_back(write_layer(what, prefix, count++));
@@ -309,14 +331,16 @@ Program make_program(const ir::Graph& graph, const std::string& prefix, Core cor
   const Places places(prepared, nodes, layers);
   Program program;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (Places::is_alias(nodes[n])) continue;
+    if (nodes[n].is_alias()) continue;
     program.layers.push_back(placed(prepared, nodes[n], std::move(layers[n]), places, n));
   }
   const ir::Graph& whole = prepared.graph;
   program.inputs = ports_of(prepared, whole.untied(whole.inputs()), places);
   program.outputs = ports_of(prepared, whole.untied(whole.outputs()), places);
   program.states = states_of(prepared, places);
-  program.arena_bytes = std::max<std::size_t>((places.arena_bytes() + 3) / 4 * 4, 4);
+  const std::size_t word = has_member(program, "f64") || has_member(program, "i64") ? 8 : 4;
+  program.arena_bytes =
+      std::max<std::size_t>((places.arena_bytes() + word - 1) / word * word, word);
   return program;
 }
 

@@ -52,8 +52,12 @@ struct Program {
   std::size_t arena_bytes = 0;
 };
 
+/// Whether the arena has values or scratch of this member: "f64".
+bool has_member(const Program& program, std::string_view member);
+
 /// Finds a function for each node, and a place for each value: runtime::plan_arena() for one
-/// sample. The memory of an input is free once its last reader has run.
+/// sample. The memory of an input is free once its last reader has run. Images of float32 that
+/// readers take pixel by pixel are not stored.
 /// @param graph   simplified to run, see passes::simplify()
 /// @param prefix  of all names in C
 /// @param core    for which kernels are chosen; the program runs on any

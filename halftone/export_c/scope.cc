@@ -69,6 +69,14 @@ std::string elements_text(std::span<const std::uint32_t> elements) {
 }
 std::string elements_text(std::span<const float> elements) { return lines_of(elements, exact); }
 
+CType scratch_type(std::string_view type) {
+  if (type == "int8_t") return {"int8_t", "i8"};
+  if (type == "float") return {"float", "f32"};
+  if (type == "double") return {"double", "f64"};
+  if (type == "uint32_t") return {"uint32_t", "u32"};
+  return {"int32_t", "i32"};
+}
+
 CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout) {
   const ir::Value& value = graph.value(id);
   const ir::Encoding& encoding = value.type.encoding;
@@ -125,8 +133,19 @@ void Scope::reads(std::string name, std::size_t input) {
 
 void Scope::writes(std::string name) { layer_.output = {std::move(name), what_.output}; }
 
+void Scope::compute_pixel(std::size_t input, const std::string& pixel, const std::string& y) {
+  const std::size_t function = what_.by_pixel->at(what_.inputs[input]);
+  line("  " + prefix_ + "_layer_" + std::to_string(function) + "(net, " + pixel + ", " + y + ");");
+}
+
+void Scope::line(const std::string& text) {
+  const bool is_indented = layer_.is_by_pixel && text.starts_with("  ");
+  layer_.body += (is_indented ? "" : "  ") + text + "\n";
+}
+
 void Scope::scratch(std::string name, std::string type, std::size_t elements) {
-  const std::size_t bytes = type == "int8_t" ? (elements + 3) / 4 * 4 : elements * 4;
+  const std::size_t each = type == "int8_t" ? 1 : type == "double" ? 8 : 4;
+  const std::size_t bytes = (elements * each + 3) / 4 * 4;
   layer_.scratch.push_back({std::move(name), std::move(type), bytes});
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -51,6 +52,7 @@ struct LayerFunction {
   std::vector<ConstantArray> arrays;
   std::set<std::string> texts;  ///< of kernels
   std::string body;             ///< statements behind the pointers to operands
+  bool is_by_pixel = false;     ///< whether it computes the pixel p of its output, `sums`
 };
 
 /// What a node of the graph becomes: the node, and a conversion behind it that its kernel includes.
@@ -65,6 +67,11 @@ struct NodeToWrite {
   std::vector<ir::ValueId> inputs{};  ///< of all together
   ir::ValueId output = ir::kAbsent;
   Core core = Core::kM4;  ///< for which kernels are chosen
+  /// The functions of values that are computed by pixel, see functions_by_pixel().
+  const std::map<ir::ValueId, std::size_t>* by_pixel = nullptr;
+
+  /// Whether the output shares the memory of the input.
+  [[nodiscard]] bool is_alias() const { return std::holds_alternative<ir::Reshape>(node.op); }
 };
 
 /// Collects a layer. Functions that write a node return false if it is none of theirs, and refuse()
@@ -102,12 +109,22 @@ class Scope {
   /// Adds an operand of this name. @return the name
   void reads(std::string name, std::size_t input);
   void writes(std::string name);
+  /// Whether readers of a value ask for it pixel by pixel.
+  [[nodiscard]] bool is_by_pixel(ir::ValueId id) const {
+    return what_.by_pixel != nullptr && what_.by_pixel->contains(id);
+  }
+  /// Adds a line in a loop that computes a pixel of an input which is_by_pixel().
+  /// @param y  where its channels go
+  void compute_pixel(std::size_t input, const std::string& pixel, const std::string& y);
+  /// Makes the layer a function of one pixel: lines of the loop over pixels are its lines.
+  void write_by_pixel() { layer_.is_by_pixel = true; }
+  /// @param type  float64 only as the first
   void scratch(std::string name, std::string type, std::size_t elements);
   /// Adds a constant array. @return its name in C
   template <typename T>
   std::string array(const std::string& kind, std::span<const T> elements, bool is_table = false);
   /// Adds a line to the body of the function.
-  void line(const std::string& text) { layer_.body += "  " + text + "\n"; }
+  void line(const std::string& text);
   /// Adds a text whose functions the body calls.
   void needs(const std::string& text) { layer_.texts.insert(text); }
   /// Names the layer for a kernel.
@@ -141,6 +158,8 @@ struct CType {
     return member.ends_with("64") ? 8 : member.ends_with("8") ? 1 : 4;
   }
 };
+/// That of scratch: "int8_t", "float", ...; of others, words.
+CType scratch_type(std::string_view type);
 /// @throws Error kUnsupported if C programs have no such values
 CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout);
 
