@@ -80,7 +80,7 @@ class CodeConv {
     const bool is_encoded = conv_.codes != nullptr;
     if (is_encoded) {
       scope_.scratch("sums", "float", outputs_);
-      add_encoder(scope_, *conv_.codes, follower_activation(), scope_.layout(scope_.what().output));
+      add_encoder(scope_, *conv_.codes, follower_activation(), scope_.output_codes());
     }
     begin_pixels();
     scope_.line("  const float *base = " + name + of_pattern(outputs_) + ";");
@@ -141,26 +141,30 @@ class CodeConv {
     if (!is_encoded || ir::limits_of(conv_.activation)) {
       add_activation(scope_, conv_.activation, "sums", outputs_, true);
     }
-    if (is_encoded) encode();
+    if (is_encoded) {
+      add_row_codes(scope_, scope_.output_codes(), "sums", "p");
+      if (may_overwrite()) scope_.may_overwrite();
+    }
     if (!is_by_pixel()) scope_.line("}");
   }
 
-  [[nodiscard]] bool makes_bytes() const {
-    return scope_.layout(scope_.what().output) == runtime::CodeLayout::kInt8;
-  }
-  /// Where the codes of pixel p begin.
-  [[nodiscard]] std::string codes_of_pixel() const {
-    const auto planes = static_cast<std::size_t>(conv_.codes->bits);
-    return "y + p * " + std::to_string(makes_bytes() ? outputs_ : planes * ((outputs_ + 31) / 32));
-  }
-
-  void encode() {
-    const std::string n = std::to_string(outputs_);
-    if (makes_bytes()) {
-      return scope_.call_within("encode_i8", arguments("sums", n, "&encoder", codes_of_pixel()));
+  /// Whether codes of a pixel never lie where inputs of it or of a later one do, even if both
+  /// images begin at one address.
+  [[nodiscard]] bool may_overwrite() const {
+    if (scope_.has_input(3)) return false;
+    const std::size_t from = scope_.input_codes().row_bits();
+    const std::size_t to = scope_.output_codes().row_bits();
+    if (shape_.is_pointwise()) return to <= from;
+    if (!reads_lines_) return false;
+    for (ir::Dim y = 0; y < extents_.out_height; ++y) {
+      const ir::Dim read = y * extents_.stride_y - extents_.pad_top +
+                           (extents_.kernel_height - 1) * extents_.dilation_y + 1;
+      if (read >= extents_.height) break;
+      const auto written = static_cast<std::size_t>((y + 1) * extents_.out_width) * to;
+      if (read <= 0 || written > static_cast<std::size_t>(read * extents_.width) * from)
+        return false;
     }
-    scope_.call_within("encode_bits",
-                       arguments("sums", n, "&encoder", conv_.codes->bits, codes_of_pixel()));
+    return true;
   }
 
   [[nodiscard]] std::vector<float> bases_of(std::span<const std::vector<double>> tap_sums,
@@ -178,14 +182,20 @@ class CodeConv {
     return all;
   }
 
-  /// The expression of the window of pixel p: a pixel of x, or what a kernel has gathered.
-  /// @param numbers  of a pixel of x, in elements of C
-  std::string window_of(std::size_t numbers, const std::string& kernel, const std::string& inner) {
-    if (shape_.is_pointwise()) return "x + p * " + std::to_string(numbers);
+  /// Whether kernels read a window in x itself, not one that is gathered.
+  [[nodiscard]] bool is_in_place() const {
+    const CodeMemory memory = scope_.input_codes().memory;
+    return shape_.is_pointwise() && (memory == CodeMemory::kBytes || memory == CodeMemory::kPlanes);
+  }
+  /// "p / 5, p % 5"
+  [[nodiscard]] std::string pixel() const {
     const std::string width = std::to_string(extents_.out_width);
-    scope_.call_within(kernel, arguments("x", inner + "&window", "p / " + width, "p % " + width, 0,
-                                         extents_.channels, "window_of_p"));
-    return "window_of_p";
+    return arguments("p / " + width, "p % " + width);
+  }
+  /// The names of the levels of packed codes.
+  std::string add_levels(const kernels::Int8Levels& levels) {
+    const std::size_t count = std::size_t{1} << scope_.input(0).encoding.codes->bits;
+    return scope_.array<std::int8_t>("levels", std::span(levels.q).first(count), true);
   }
 
   /// What does not depend on the inputs, [patterns, outputs].
@@ -203,13 +213,36 @@ class CodeConv {
 
   /// Adds the window and where it is gathered.
   void add_bit_window(std::size_t planes) {
-    if (shape_.is_pointwise()) return;
+    if (is_in_place()) return;
     add_window(scope_, extents_);
     scope_.scratch("window_of_p", "uint32_t", planes * ((weights_.codes.cols + 31) / 32));
   }
+  /// The expression of the window of pixel p: a pixel of x, or what a kernel has gathered.
   std::string bit_window(std::size_t planes) {
-    return window_of(planes * ((shape_.channels + 31) / 32), "gather_bits",
-                     std::to_string(planes) + ", ");
+    const CodeRows from = scope_.input_codes();
+    if (is_in_place()) return from.at("x", "p");
+    scope_.call_within("gather_bits", arguments("x", planes, from.plane_bits(), "&window", pixel(),
+                                                0, extents_.channels, "window_of_p"));
+    return "window_of_p";
+  }
+  /// Adds what a window of bytes is gathered by.
+  void add_byte_window(const kernels::Int8Levels& levels) {
+    if (is_in_place()) return;
+    add_window(scope_, extents_);
+    scope_.scratch("window_of_p", "int8_t", weights_.codes.cols);
+    if (scope_.input_codes().memory == CodeMemory::kPacked) levels_ = add_levels(levels);
+  }
+  std::string byte_window() {
+    const CodeRows from = scope_.input_codes();
+    if (is_in_place()) return from.at("x", "p");
+    if (from.is_bytes()) {
+      scope_.call_within("gather_bytes", arguments("x", 0, "&window", pixel(), 0, extents_.channels,
+                                                   "window_of_p"));
+    } else {
+      scope_.call_within("gather_packed",
+                         arguments("x", from.bits, levels_, "&window", pixel(), "window_of_p"));
+    }
+    return "window_of_p";
   }
 
   void write_bits() {
@@ -268,8 +301,8 @@ class CodeConv {
     const numerics::Basis x = scope_.input(0).encoding.codes->basis(0);
     const ir::Activation limited =
         ir::limits_of(conv_.activation) ? conv_.activation : ir::Activation{};
-    const auto encoder = sum_encoder(*conv_.codes, follower_activation(), limited,
-                                     scope_.layout(scope_.what().output));
+    const CodeRows to = scope_.output_codes();
+    const auto encoder = sum_encoder(*conv_.codes, follower_activation(), limited, to);
     const auto layer = encoder ? even_layer(weights_, x) : std::nullopt;
     if (!layer) return false;
     const std::vector<float> bases = bit_bases(x);
@@ -282,18 +315,21 @@ class CodeConv {
     const auto planes = static_cast<std::size_t>(x.bits);
     add_bit_window(planes);
     if (!codes->unsure.empty()) {
-      add_encoder(scope_, *conv_.codes, follower_activation(), scope_.layout(scope_.what().output));
+      add_encoder(scope_, *conv_.codes, follower_activation(), to);
     }
+    if (may_overwrite() && (codes->unsure.empty() || !is_in_place())) scope_.may_overwrite();
     begin_pixels();
     const std::string window = bit_window(planes);
+    const std::string y = begin_codes(scope_, to, "p");
     add_even_sums(scope_, *layer, names, window);
     add_sum_encoder(scope_, *encoder,
                     thresholds + of_pattern(outputs_ * encoder->counter.levels()) + ", " + falling,
-                    outputs_, codes_of_pixel());
+                    outputs_, y);
     for (const UnsureSum& each : codes->unsure) {
       begin_unsure(each, bases, window);
-      add_unsure_code(scope_, *encoder, each.row % outputs_, outputs_, codes_of_pixel());
+      add_unsure_code(scope_, *encoder, each.row % outputs_, outputs_, y);
     }
+    end_codes(scope_, to, "p");
     scope_.line("}");
     return true;
   }
@@ -390,12 +426,9 @@ class CodeConv {
     const std::string h = scope_.array<float>("half_steps", half_steps);
     const std::string c = packed.has_centers() ? scope_.array<float>("centers", centers) : "0";
     scope_.scratch("products", "int32_t", outputs_);
-    if (!shape_.is_pointwise()) {
-      add_window(scope_, extents_);
-      scope_.scratch("window_of_p", "int8_t", weights_.codes.cols);
-    }
+    add_byte_window(levels);
     begin_loop(scope_.array<float>("bases", bases));
-    const std::string window = window_of(shape_.channels, "gather_bytes", "0, ");
+    const std::string window = byte_window();
     const std::size_t inputs = weights_.codes.cols;
     if (products.groups > 1) {
       scope_.line("  memcpy(sums, base, " + std::to_string(outputs_) + " * sizeof *sums);");
@@ -452,15 +485,30 @@ class CodeConv {
     const std::string w = scope_.array<std::int16_t>("weights", weights);
     const std::string s = scope_.array<float>("scales", scales);
     add_window(scope_, extents_);
+    const CodeRows from = scope_.input_codes();
+    reads_lines_ = from.memory == CodeMemory::kPacked;
+    const ir::Dim lines =
+        reads_lines_
+            ? std::min(extents_.height, (extents_.kernel_height - 1) * extents_.dilation_y + 1)
+            : extents_.height;
+    if (reads_lines_) {
+      scope_.scratch("lines", "int8_t",
+                     static_cast<std::size_t>(lines * extents_.width) * outputs_);
+      levels_ = add_levels(levels);
+    }
     const auto offset = static_cast<double>(levels.offset);
     const std::vector<float> bases = bases_of(tap_sums, offset, offset);
     begin_loop(patterns_.count() > 1 && outputs_ * patterns_.count() > kFewBases
                    ? compute_bases(w, channel_scales, levels.offset)
                    : scope_.array<float>("bases", bases));
-    const std::string width = std::to_string(extents_.out_width);
+    if (reads_lines_) {
+      scope_.call_within("next_lines",
+                         arguments("x", from.bits, levels_, "&window", "p", lines, "lines"));
+    }
     scope_.call_within(
         "depthwise_levels_f32",
-        arguments("x", "&window", "p / " + width, "p % " + width, w, "base", s, "sums"), true);
+        arguments(reads_lines_ ? "lines" : "x", "&window", lines, pixel(), w, "base", s, "sums"),
+        true);
   }
 
   Scope& scope_;
@@ -470,6 +518,8 @@ class CodeConv {
   kernels::ConvShape shape_;
   kernels::PaddingPatterns patterns_;
   std::size_t outputs_;
+  bool reads_lines_ = false;  ///< whether lines of x are unpacked before they are read
+  std::string levels_;        ///< the name of those of packed codes
 };
 
 }  // namespace

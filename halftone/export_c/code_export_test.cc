@@ -180,6 +180,48 @@ TEST_F(CodeExport, ReadersTakePixelsOfFloatImages) {
   }
 }
 
+/// Images of codes take their bits alone, and one memory where a layer reads what it overwrites.
+TEST_F(CodeExport, ImagesOfCodesArePacked) {
+  for (const auto& [w_bits, x_bits] : {std::pair{2, 2}, {8, 3}, {2, 1}, {8, 4}}) {
+    SCOPED_TRACE(std::to_string(w_bits) + " " + std::to_string(x_bits));
+    Random random(12);
+    ir::Graph graph;
+    ValueId y = graph.add_input("x", float_type({1, 9, 10, 4}));
+    const auto add = [&](ir::Dim outputs, ir::Dim taps, ir::Dim stride, bool is_depthwise) {
+      const ir::Dim channels = graph.value(y).type.shape.back();
+      const auto encoding = runtime::testing::activation_encoding(x_bits, true, random);
+      y = graph.add_node("encode", ir::Encode{encoding}, {y});
+      const ir::Dim inputs = is_depthwise ? 1 : channels;
+      ir::EncodedTensor w = runtime::testing::random_weights(
+          static_cast<std::size_t>(outputs), static_cast<std::size_t>(taps * taps * inputs),
+          {is_depthwise ? 8 : w_bits, true}, random);
+      w.shape = {outputs, taps, taps, inputs};
+      const std::vector<ir::Dim> pads(2, taps / 2);
+      ir::Operator op = ir::Conv{{{stride, stride}, {1, 1}, pads, pads},
+                                 is_depthwise ? channels : 1,
+                                 {ir::ActivationKind::kRelu}};
+      *ir::arithmetic(op) =
+          is_depthwise || w_bits == 8 ? ir::Arithmetic::kIntegers : ir::Arithmetic::kBits;
+      y = graph.add_node("conv", op, {y, graph.add_constant("w", std::move(w))});
+    };
+    add(8, 3, 1, false);
+    add(8, 3, 1, true);
+    add(16, 1, 1, false);
+    add(16, 3, 2, true);
+    add(36, 1, 1, false);
+    add(36, 3, 1, true);
+    add(36, 1, 1, false);
+    add(4, 3, 1, false);
+    graph.add_output(y);
+    const CSources sources = export_network(graph, {});
+    const std::string& text = sources.files[1].text;
+    EXPECT_NE(text.find("ht_next_lines("), std::string::npos);
+    EXPECT_EQ(text.find("ht_share_planes(") == std::string::npos, w_bits == 8);
+    EXPECT_EQ(text.find("ht_gather_packed(") == std::string::npos, w_bits != 8);
+    expect_runs(sources);
+  }
+}
+
 TEST_F(CodeExport, Floats) {
   Random random(10);
   ir::Graph graph;

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "halftone/export_c/code_rows.h"
+#include "halftone/export_c/decoded_rows.h"
 #include "halftone/export_c/even_layer.h"
 #include "halftone/export_c/pack/pack.h"
 #include "halftone/export_c/row_products.h"
@@ -81,8 +81,8 @@ class EvenDense {
     const ir::Encode* encode = scope_.what().encode;
     const ir::Activation& limited = scope_.op<ir::FullyConnected>()->activation;
     if (encode == nullptr) return false;
-    const runtime::CodeLayout layout = scope_.layout(scope_.what().output);
-    const auto encoder = sum_encoder(*encode->encoding, encode->activation, limited, layout);
+    const CodeRows to = scope_.output_codes();
+    const auto encoder = sum_encoder(*encode->encoding, encode->activation, limited, to);
     const auto layer = encoder ? even_layer(weights_, x_) : std::nullopt;
     if (!layer) return false;
     const auto codes =
@@ -93,21 +93,17 @@ class EvenDense {
     const EvenNames names = add_even_layer(scope_, *layer);
     const std::string thresholds = scope_.array<std::int16_t>("sum_thresholds", codes->thresholds) +
                                    ", " + add_falling(scope_, *codes, outputs_);
-    if (!codes->unsure.empty()) add_encoder(scope_, *encode->encoding, encode->activation, layout);
+    if (!codes->unsure.empty()) add_encoder(scope_, *encode->encoding, encode->activation, to);
     begin_rows(scope_);
-    const auto words = [](std::size_t n, int planes) {
-      return static_cast<std::size_t>(planes) * ((n + 31) / 32);
-    };
-    const std::string row = "x + r * " + std::to_string(words(layer->inputs, x_.bits));
-    const std::string y =
-        "y + r * " +
-        std::to_string(encoder->bytes.empty() ? words(outputs_, encoder->planes) : outputs_);
+    const std::string row = scope_.input_codes().at("x", "r");
+    const std::string y = begin_codes(scope_, to, "r");
     add_even_sums(scope_, *layer, names, row);
     add_sum_encoder(scope_, *encoder, thresholds, outputs_, y);
     for (const UnsureSum& each : codes->unsure) {
       begin_unsure(each, row);
       add_unsure_code(scope_, *encoder, each.row, outputs_, y);
     }
+    end_codes(scope_, to, "r");
     scope_.line("}");
     return true;
   }
@@ -193,7 +189,7 @@ bool write_code_layer(Scope& scope) {
   const auto arithmetic = ir::arithmetic_of(scope.what().graph, scope.what().node);
   const bool is_bits = arithmetic == ir::Arithmetic::kBits;
   if (!is_bits && arithmetic != ir::Arithmetic::kIntegers) {
-    write_code_rows(scope, *weights);
+    write_decoded_rows(scope, *weights);
     return true;
   }
   if (conv != nullptr) {
@@ -208,7 +204,7 @@ bool write_code_layer(Scope& scope) {
   }
   add_activation(scope, dense->activation, "y", scope.output().shape.element_count(), false);
   const ir::Encode* encode = scope.what().encode;
-  if (encode != nullptr) add_encode(scope, *encode, "y", "codes");
+  if (encode != nullptr) add_encode(scope, *encode, "y");
   return true;
 }
 

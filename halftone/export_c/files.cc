@@ -201,13 +201,14 @@ std::string header_text(const FileContext& context) {
       "/* All that a run reads and writes: no two runs at a time may share one. */\n"
       "typedef struct {\n  union {\n";
   const std::string word = "[" + big + "_ARENA_BYTES / 4];\n";
-  text += "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
-          word + "    float f32" + word +
-          (has_member(context.program, "u8") ? "    uint8_t u8[" + big + "_ARENA_BYTES];\n" : "") +
-          (has_member(context.program, "i64") ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n"
-                                              : "") +
-          (has_member(context.program, "f64") ? "    double f64[" + big + "_ARENA_BYTES / 8];\n" : "") +
-          "  } arena;\n} " + context.name + "_state;\n\n";
+  text +=
+      "    int8_t i8[" + big + "_ARENA_BYTES];\n    uint8_t u8[" + big +
+      "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" + word + "    float f32" +
+      word +
+      (has_member(context.program, "i64") ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n"
+                                          : "") +
+      (has_member(context.program, "f64") ? "    double f64[" + big + "_ARENA_BYTES / 8];\n" : "") +
+      "  } arena;\n} " + context.name + "_state;\n\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     text += port_text(context, true, i);
   }

@@ -116,14 +116,10 @@ class Fuser {
   std::set<ValueId> absorbed_;  ///< outputs of nodes without a function of their own
 };
 
-/// Bytes of a value in C: bit planes are rows of 32-bit words.
-std::size_t bytes_of(const ir::ValueType& type, runtime::CodeLayout layout) {
-  if (type.encoding.codes == nullptr || layout == runtime::CodeLayout::kInt8) {
-    return runtime::value_bytes(type, layout);
-  }
-  const ir::MatrixExtent extent = runtime::row_extent(type.shape);
-  const auto planes = static_cast<std::size_t>(type.encoding.codes->bits);
-  return extent.rows * planes * ((extent.cols + 31) / 32) * sizeof(std::uint32_t);
+std::size_t bytes_of(const ir::Graph& graph, ValueId id, runtime::CodeLayout layout) {
+  const ir::ValueType& type = graph.value(id).type;
+  return type.encoding.codes == nullptr ? runtime::value_bytes(type, layout)
+                                        : code_rows(graph, id, layout).size_bytes();
 }
 
 /// Where values and scratch lie. A Reshape shares the memory of its input.
@@ -148,6 +144,9 @@ class Places {
     for (const ValueId id : prepared.graph.outputs()) use(id, nodes.size());
     // What is remembered shares its memory with nothing.
     for (const ir::State& state : prepared.graph.states()) use(state.before, nodes.size());
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (layers[n].may_overwrite) join(nodes[n], n);
+    }
     for (std::size_t n = 0; n < layers.size(); ++n) {
       pieces_.push_back({scratch_bytes(layers[n]), runs_[n].first, runs_[n].last});
     }
@@ -176,13 +175,22 @@ class Places {
 
  private:
   void begin(ValueId id, std::size_t n) {
-    const ir::ValueType& type = prepared_.graph.value(id).type;
-    pieces_[index_of(id)] = {bytes_of(type, prepared_.layouts[index_of(id)]), n, n};
+    pieces_[index_of(id)] = {bytes_of(prepared_.graph, id, prepared_.layouts[index_of(id)]), n, n};
   }
   void use(ValueId id, std::size_t n) {
     if (id == ir::kAbsent || prepared_.graph.constant(id) != nullptr) return;
     runtime::Lifetime& piece = pieces_[roots_[index_of(id)]];
     piece.last = std::max(piece.last, n);
+  }
+
+  /// Lets an output lie where the input does, if nothing reads that later.
+  void join(const NodeToWrite& what, std::size_t n) {
+    const std::size_t from = roots_[index_of(what.inputs[0])];
+    const std::size_t to = roots_[index_of(what.output)];
+    if (pieces_[from].last != n || pieces_[from].bytes < pieces_[to].bytes) return;
+    pieces_[from].last = pieces_[to].last;
+    pieces_[to] = {};
+    std::ranges::replace(roots_, to, from);
   }
 
   const runtime::Prepared& prepared_;

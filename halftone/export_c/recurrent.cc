@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "halftone/export_c/code_rows.h"
+#include "halftone/export_c/decoded_rows.h"
 #include "halftone/export_c/row_products.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/layer_arithmetic.h"
@@ -33,7 +33,7 @@ class StateRows {
     if (is_float_) {
       if (states_ != nullptr) scope.refuse("states of few bits with the arithmetic of float32");
       if (codes != nullptr) {
-        code_rows_ = add_code_rows(scope, *codes, suffix);
+        decoded_rows_ = add_decoded_rows(scope, *codes, suffix);
       } else {
         weights_ =
             scope.array<float>("weights" + suffix, std::get<ir::Tensor>(weights).as<float>());
@@ -78,11 +78,11 @@ class StateRows {
 
  private:
   void add_floats(const std::string& h, const std::string& y) const {
-    if (code_rows_) {
-      return scope_.call_within(
-          "dense_codes_f32",
-          arguments(h, 1, outputs_, code_rows_->rows, code_rows_->levels, code_rows_->decoded, y),
-          true);
+    if (decoded_rows_) {
+      return scope_.call_within("dense_codes_f32",
+                                arguments(h, 1, outputs_, decoded_rows_->rows,
+                                          decoded_rows_->levels, decoded_rows_->decoded, y),
+                                true);
     }
     scope_.call_within("add_dense_f32", arguments(h, inputs_, outputs_, weights_, y), true);
   }
@@ -94,7 +94,7 @@ class StateRows {
   std::size_t inputs_ = 0;
   std::size_t outputs_ = 0;
   std::string weights_;
-  std::optional<CodeRows> code_rows_;
+  std::optional<DecodedRows> decoded_rows_;
   std::optional<kernels::Int8Levels> integers_;
   std::unique_ptr<BitRows> bits_;
   std::unique_ptr<LevelRows> levels_;
@@ -124,9 +124,10 @@ class RecurrentLayer {
     if (is_lstm || splits()) scope_.scratch("spare", "float", extents_.hidden);
     add_products();
     if (op_.state_encoding != nullptr && arithmetic() != ir::Arithmetic::kFloat) {
+      const bool is_bits = arithmetic() == ir::Arithmetic::kBits;
       add_encoder(scope_, *op_.state_encoding, {},
-                  arithmetic() == ir::Arithmetic::kBits ? runtime::CodeLayout::kPlanes
-                                                        : runtime::CodeLayout::kInt8);
+                  {is_bits ? CodeMemory::kPlanes : CodeMemory::kBytes, 1, extents_.hidden,
+                   op_.state_encoding->bits});
     }
     start("h", first_h);
     if (is_lstm) start("c", first_c);

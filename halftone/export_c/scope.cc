@@ -81,7 +81,9 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
   const ir::Value& value = graph.value(id);
   const ir::Encoding& encoding = value.type.encoding;
   if (encoding.codes != nullptr) {
-    return layout == runtime::CodeLayout::kInt8 ? CType{"int8_t", "i8"} : CType{"uint32_t", "u32"};
+    const CodeRows rows = code_rows(graph, id, layout);
+    if (rows.is_planes()) return {"uint32_t", "u32"};
+    return rows.is_bytes() ? CType{"int8_t", "i8"} : CType{"uint8_t", "u8"};
   }
   if (value.type.is_dense(ir::ElementType::kInt8)) return {"int8_t", "i8"};
   if (value.type.is_dense(ir::ElementType::kInt32)) return {"int32_t", "i32"};

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "halftone/export_c/code_memory.h"
 #include "halftone/export_c/pack/kernel_costs.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/value.h"
@@ -52,6 +53,7 @@ struct LayerFunction {
   std::vector<ConstantArray> arrays;
   std::set<std::string> texts;  ///< of kernels
   std::string body;             ///< statements behind the pointers to operands
+  bool may_overwrite = false;   ///< whether the output may begin where the first input does
   bool is_by_pixel = false;     ///< whether it computes the pixel p of its output, `sums`
 };
 
@@ -96,9 +98,9 @@ class Scope {
   [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
     return has_input(i) ? what_.graph.constant(what_.inputs[i]) : nullptr;
   }
-  [[nodiscard]] runtime::CodeLayout layout(ir::ValueId id) const {
-    return what_.layouts[static_cast<std::size_t>(id)];
-  }
+  /// How the codes of the input lie.
+  [[nodiscard]] CodeRows input_codes() const { return codes(what_.inputs[0]); }
+  [[nodiscard]] CodeRows output_codes() const { return codes(what_.output); }
 
   /// @throws Error kUnsupported "node 'a' (Conv2D): C has no kernel for REASON"
   [[noreturn]] void refuse(const std::string& reason) const;
@@ -109,6 +111,7 @@ class Scope {
   /// Adds an operand of this name. @return the name
   void reads(std::string name, std::size_t input);
   void writes(std::string name);
+  [[nodiscard]] const std::string& output_name() const { return layer_.output.name; }
   /// Whether readers of a value ask for it pixel by pixel.
   [[nodiscard]] bool is_by_pixel(ir::ValueId id) const {
     return what_.by_pixel != nullptr && what_.by_pixel->contains(id);
@@ -116,6 +119,8 @@ class Scope {
   /// Adds a line in a loop that computes a pixel of an input which is_by_pixel().
   /// @param y  where its channels go
   void compute_pixel(std::size_t input, const std::string& pixel, const std::string& y);
+  /// Allows that the output lies in the memory of the first input.
+  void may_overwrite() { layer_.may_overwrite = true; }
   /// Makes the layer a function of one pixel: lines of the loop over pixels are its lines.
   void write_by_pixel() { layer_.is_by_pixel = true; }
   /// @param type  float64 only as the first
@@ -141,6 +146,9 @@ class Scope {
   [[nodiscard]] LayerFunction take() { return std::move(layer_); }
 
  private:
+  [[nodiscard]] CodeRows codes(ir::ValueId id) const {
+    return code_rows(what_.graph, id, what_.layouts[static_cast<std::size_t>(id)]);
+  }
   std::string add_array(const std::string& kind, ConstantArray array);
 
   const NodeToWrite& what_;

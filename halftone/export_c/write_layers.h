@@ -42,27 +42,35 @@ void add_activation(Scope& scope, const ir::Activation& activation, const std::s
 
 /// Adds the line "static const ht_encoder encoder = {...};" with its arrays.
 /// @param activation  applied before
-/// @param layout      of the codes
+/// @param to          of the codes
 void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
-                 const ir::Activation& activation, runtime::CodeLayout layout);
+                 const ir::Activation& activation, const CodeRows& to);
+
+/// The expression where kernels write the codes of row `row` of y, which end_codes() then puts in
+/// their place. @param row  the name of an index
+std::string begin_codes(Scope& scope, const CodeRows& to, const std::string& row);
+void end_codes(Scope& scope, const CodeRows& to, const std::string& row);
+/// Adds lines in a loop that encode a row of float32 numbers by `encoder` of add_encoder().
+void add_row_codes(Scope& scope, const CodeRows& to, const std::string& numbers,
+                   const std::string& row);
 
 /// Adds lines that encode rows of float32 numbers to the output of the layer.
-void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x, const std::string& y);
+void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x);
 
 /// How sums of integers become codes of few levels.
 struct SumEncoder {
   static constexpr std::size_t kMaxLevels = 3;  ///< thresholds
   LevelCounter counter;
   ir::Activation limited;  ///< before the encoder
-  int planes = 1;
-  std::vector<std::int8_t> bytes;  ///< of the levels; empty where codes are bit planes
+  CodeRows to;
+  std::vector<std::int8_t> codes;  ///< of the levels; empty where codes are bit planes
 };
 /// @param activation  part of the encoder, see add_encoder()
 /// @param limited     applied before
 /// @return nothing if codes have more levels or another order, or activations no limits
 std::optional<SumEncoder> sum_encoder(const numerics::MatrixEncoding& encoding,
                                       const ir::Activation& activation,
-                                      const ir::Activation& limited, runtime::CodeLayout layout);
+                                      const ir::Activation& limited, const CodeRows& to);
 /// Adds the array of SumCodes::falls as bits. @return its name, or "0" if all are rising
 std::string add_falling(Scope& scope, const SumCodes& codes, std::size_t outputs);
 /// Adds a line within a loop that encodes `sums`.

@@ -26,8 +26,8 @@ struct texts {
   void (*digits_2)(const uint32_t *, uint32_t, int32_t, int32_t, const uint32_t *, uint32_t, int32_t,
                    int32_t *);
   void (*levels[6])(const int8_t *, const uint32_t *, uint32_t, uint32_t, int32_t *);
-  void (*gather_bits)(const uint32_t *, uint32_t, const ht_window *, int32_t, int32_t, uint32_t,
-                      uint32_t, uint32_t *);
+  void (*gather_bits)(const uint32_t *, uint32_t, uint32_t, const ht_window *, int32_t, int32_t,
+                      uint32_t, uint32_t, uint32_t *);
   void (*gather_bytes)(const int8_t *, int8_t, const ht_window *, int32_t, int32_t, uint32_t,
                        uint32_t, int8_t *);
 };

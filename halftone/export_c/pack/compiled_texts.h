@@ -33,9 +33,9 @@ struct CompiledTexts {
                    std::int32_t shift, const std::uint32_t* w, std::uint32_t outputs,
                    std::int32_t factor, std::int32_t* sums);
   LevelsFunction levels_1, levels_1_1, levels_2, levels_4, level_table, bytes;
-  void (*gather_bits)(const std::uint32_t* x, std::uint32_t planes, const Window* at,
-                      std::int32_t oy, std::int32_t ox, std::uint32_t first, std::uint32_t count,
-                      std::uint32_t* to);
+  void (*gather_bits)(const std::uint32_t* x, std::uint32_t planes, std::uint32_t plane_bits,
+                      const Window* at, std::int32_t oy, std::int32_t ox, std::uint32_t first,
+                      std::uint32_t count, std::uint32_t* to);
   void (*gather_bytes)(const std::int8_t* x, std::int8_t outside, const Window* at, std::int32_t oy,
                        std::int32_t ox, std::uint32_t first, std::uint32_t count, std::int8_t* to);
 };

@@ -341,7 +341,8 @@ TEST_P(CTexts, WindowsAreGathered) {
       const std::uint32_t words = words_of(6 * count);
       std::vector<std::uint32_t> window(2 * std::size_t{words}, ~0U);
       std::vector<std::int8_t> window_bytes(6 * std::size_t{count}, 99);
-      texts_->gather_bits(packed.data(), 2, &at, oy, ox, first, count, window.data());
+      texts_->gather_bits(packed.data(), 2, 32 * words_of(u32(bits.cols)), &at, oy, ox, first,
+                          count, window.data());
       texts_->gather_bytes(bytes.data(), 7, &at, oy, ox, first, count, window_bytes.data());
       for (std::uint32_t k = 0; k < 32 * words; ++k) {
         const auto pixel = k < 6 * count

@@ -26,12 +26,13 @@ static void ht_append_zeros(uint32_t *to, uint32_t at, uint32_t count) {
 }
 
 /* The channels [first, first + count) of the window of output pixel (oy, ox), zero outside the image.
- * x: [pixels][planes][words of channels]; to: [planes][words], tap by tap without gaps. */
-static void ht_gather_bits(const uint32_t *x, uint32_t planes, const ht_window *at, int32_t oy,
-                           int32_t ox, uint32_t first, uint32_t count, uint32_t *to) {
+ * x: [pixels][planes], `plane_bits` from plane to plane; to: [planes][words], tap by tap without
+ * gaps. */
+static void ht_gather_bits(const uint32_t *x, uint32_t planes, uint32_t plane_bits,
+                           const ht_window *at, int32_t oy, int32_t ox, uint32_t first,
+                           uint32_t count, uint32_t *to) {
   const int32_t top = oy * at->stride_y - at->pad_top;
   const int32_t left = ox * at->stride_x - at->pad_left;
-  const uint32_t words = ((uint32_t)at->channels + 31u) / 32u;
   const uint32_t taps = (uint32_t)(at->kernel_height * at->kernel_width);
   for (uint32_t plane = 0; plane < planes; ++plane, to += (taps * count + 31u) / 32u) {
     uint32_t bits = 0;
@@ -43,7 +44,7 @@ static void ht_gather_bits(const uint32_t *x, uint32_t planes, const ht_window *
           ht_append_zeros(to, bits, count);
         } else {
           const uint32_t pixel = (uint32_t)(row * at->width + column);
-          ht_append_bits(to, bits, x + (pixel * planes + plane) * words, first, count);
+          ht_append_bits(to, bits, x, (pixel * planes + plane) * plane_bits + first, count);
         }
       }
     }

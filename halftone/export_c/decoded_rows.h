@@ -9,7 +9,7 @@
 namespace halftone::export_c {
 
 /// Names of what ht_decode_row_f32() reads and writes.
-struct CodeRows {
+struct DecodedRows {
   std::string rows;     ///< "&weights"
   std::string levels;   ///< memory for the levels of a block
   std::string decoded;  ///< memory for a row
@@ -17,11 +17,11 @@ struct CodeRows {
 
 /// Adds weights [outputs, inputs] as codes with their numbers, and the memory.
 /// @param suffix  of all names
-CodeRows add_code_rows(Scope& scope, const ir::EncodedTensor& weights,
-                       const std::string& suffix = "");
+DecodedRows add_decoded_rows(Scope& scope, const ir::EncodedTensor& weights,
+                             const std::string& suffix = "");
 
 /// Writes a FullyConnected or Conv of float32 inputs and such weights.
 /// @throws Error kUnsupported as Scope::refuse() for inputs of codes
-void write_code_rows(Scope& scope, const ir::EncodedTensor& weights);
+void write_decoded_rows(Scope& scope, const ir::EncodedTensor& weights);
 
 }  // namespace halftone::export_c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/export_c/code_rows.h"
+#include "halftone/export_c/decoded_rows.h"
 
 #include <bit>
 #include <vector>
@@ -41,7 +41,7 @@ void write_conv_rows(Scope& scope, const ir::Conv& op, const ir::EncodedTensor& 
   scope.writes("y");
   const std::string bias = scope.array<float>("bias", bias_or_zeros(scope));
   add_window(scope, window_extents(scope, op.window, ir::kernel_extents(weights.shape)));
-  const CodeRows rows = add_code_rows(scope, weights);
+  const DecodedRows rows = add_decoded_rows(scope, weights);
   scope.call("conv_codes_f32",
              arguments("x", "&window", op.groups, rows.rows, bias, rows.levels, rows.decoded, "y"));
   add_activation(scope, op.activation, "y", scope.output().shape.element_count(), false);
@@ -59,19 +59,20 @@ void write_dense_rows(Scope& scope, const ir::FullyConnected& op,
     scope.scratch("y", "float", rows * outputs);
   }
   const std::string bias = scope.array<float>("bias", bias_or_zeros(scope));
-  const CodeRows names = add_code_rows(scope, weights);
+  const DecodedRows names = add_decoded_rows(scope, weights);
   scope.line("for (int32_t r = 0; r < " + std::to_string(rows) + "; ++r) {");
   scope.line("  memcpy(y + r * " + arguments(outputs, bias, outputs) + " * sizeof *y);");
   scope.line("}");
   scope.call("dense_codes_f32",
              arguments("x", rows, outputs, names.rows, names.levels, names.decoded, "y"));
   add_activation(scope, op.activation, "y", rows * outputs, false);
-  if (encode != nullptr) add_encode(scope, *encode, "y", "codes");
+  if (encode != nullptr) add_encode(scope, *encode, "y");
 }
 
 }  // namespace
 
-CodeRows add_code_rows(Scope& scope, const ir::EncodedTensor& weights, const std::string& suffix) {
+DecodedRows add_decoded_rows(Scope& scope, const ir::EncodedTensor& weights,
+                             const std::string& suffix) {
   const numerics::MatrixEncoding& encoding = *weights.encoding;
   if (encoding.vectors != nullptr) scope.refuse("weights whose codes are of several numbers");
   const std::size_t inputs = weights.codes.cols;
@@ -108,7 +109,7 @@ CodeRows add_code_rows(Scope& scope, const ir::EncodedTensor& weights, const std
   return {"&weights" + suffix, "levels" + suffix, "decoded" + suffix};
 }
 
-void write_code_rows(Scope& scope, const ir::EncodedTensor& weights) {
+void write_decoded_rows(Scope& scope, const ir::EncodedTensor& weights) {
   if (!scope.input(0).is_dense(ir::ElementType::kFloat32)) {
     scope.refuse("inputs of codes with the arithmetic of float32");
   }
