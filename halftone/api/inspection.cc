@@ -94,6 +94,22 @@ Inspection inspect_as(const ir::Graph& graph, const std::filesystem::path& path,
   return inspect(graph, std::string(to_string(formats::model_format(path))), file_bytes);
 }
 
+/// Counts operators and parameters, and describes layers, also those in loops.
+void add_contents(const ir::Graph& graph, Inspection& result) {
+  std::set<ir::ValueId> counted;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    ++result.operators[std::string(name_of(node.op))];
+    for (const ir::ValueId input : node.inputs) {
+      if (graph.constant(input) != nullptr && counted.insert(input).second) {
+        result.parameters += graph.value(input).type.shape.element_count();
+      }
+    }
+    if (has_weights(graph, node)) result.layers.push_back(describe_layer(graph, node));
+    if (const auto* loop = std::get_if<ir::Loop>(&node.op)) add_contents(*loop->body, result);
+  }
+}
+
 }  // namespace
 
 std::vector<ir::NodeId> layers_of(const ir::Graph& graph) {
@@ -118,19 +134,7 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
   for (const ir::State& state : graph.states()) {
     result.states.push_back({graph.value(state.before).name, graph.value(state.before).type});
   }
-  std::set<ir::ValueId> counted;
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    ++result.operators[std::string(name_of(node.op))];
-    for (const ir::ValueId input : node.inputs) {
-      if (graph.constant(input) != nullptr && counted.insert(input).second) {
-        result.parameters += graph.value(input).type.shape.element_count();
-      }
-    }
-  }
-  for (const ir::NodeId id : layers_of(graph)) {
-    result.layers.push_back(describe_layer(graph, graph.node(id)));
-  }
+  add_contents(graph, result);
   return result;
 }
 

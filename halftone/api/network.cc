@@ -27,6 +27,7 @@ formats::ImportOptions copy_of(const formats::ImportOptions& options) {
   formats::ImportOptions copy;
   for (const auto& [name, value] : options.constants) copy.constants.emplace(name, value.clone());
   copy.shapes = options.shapes;
+  copy.max_iterations = options.max_iterations;
   return copy;
 }
 

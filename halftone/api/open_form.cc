@@ -24,6 +24,7 @@ bool has_extents(const ir::Operator& op) {
 bool may_have_extents(const ir::Operator& op, const ir::Shape& x) {
   if (std::holds_alternative<ir::Reshape>(op)) return ir::has_expressions(x);
   if (std::holds_alternative<ir::BroadcastTo>(op)) return true;
+  if (std::holds_alternative<ir::Loop>(op)) return true;
   if (const auto* slice = std::get_if<ir::Slice>(&op)) return ir::is_expression(x[slice->axis]);
   if (const auto* resize = std::get_if<ir::Resize>(&op)) return ir::is_expression(x[resize->axis]);
   return false;

@@ -29,6 +29,7 @@ enum class Hint {
   kBatch,       ///< samples per step or run
   kCheckpoint,  ///< the checkpoint of a training
   kContext,     ///< tokens that a language model remembers
+  kIterations,  ///< iterations until a loop counts as one without an end
   kInputs,      ///< the tensors or files that a network receives
   kRecipe,      ///< number systems and bits of layers
   kReference,   ///< a network to compare with

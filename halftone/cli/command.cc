@@ -152,6 +152,10 @@ void add_model_options(CLI::App& verb, ModelOptions& model) {
                   "NAME=NUMBER or NAME=FILE.npy: fixes an input to a value; repeatable")
       ->allow_extra_args(false)
       ->check(read_path(""));
+  verb.add_option("--max-iterations", model.max_iterations,
+                  "Iterations until a loop of the network counts as one without an end")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+      ->capture_default_str();
 }
 
 void add_data_options(CLI::App& verb, DataArguments& data, const std::string& default_split) {

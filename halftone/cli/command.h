@@ -42,10 +42,13 @@ struct CommonOptions {
 struct ModelOptions {
   std::vector<std::string> shapes;
   std::vector<std::string> constants;
+  std::size_t max_iterations = formats::ImportOptions().max_iterations;
 
   /// @throws Error as parse_import_options()
   [[nodiscard]] formats::ImportOptions parse() const {
-    return parse_import_options(shapes, constants);
+    formats::ImportOptions options = parse_import_options(shapes, constants);
+    options.max_iterations = max_iterations;
+    return options;
   }
 };
 

@@ -19,6 +19,8 @@ std::string_view option_for(Hint hint) {
       return "--context";
     case Hint::kInputs:
       return "--input";
+    case Hint::kIterations:
+      return "--max-iterations";
     case Hint::kRecipe:
       return "--recipe";
     case Hint::kReference:

@@ -2,6 +2,7 @@
 #include "halftone/compress/graft.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -94,6 +95,13 @@ ValueId add_layer(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair,
                         graph.value(original.output).name);
 }
 
+std::vector<NodeId> loops_of(const ir::Graph& graph) {
+  std::vector<NodeId> loops = graph.topological_order();
+  std::erase_if(loops,
+                [&](NodeId id) { return !std::holds_alternative<ir::Loop>(graph.node(id).op); });
+  return loops;
+}
+
 }  // namespace
 
 std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph& quantized) {
@@ -143,6 +151,21 @@ ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
   both.graph.set_outputs(std::move(outputs));
   both.graph.remove_unused_nodes();
   return std::move(both.graph);
+}
+
+void graft_bodies(ir::Graph& graph, const ir::Graph& quantized) {
+  const std::vector<NodeId> originals = loops_of(graph);
+  const std::vector<NodeId> counterparts = loops_of(quantized);
+  for (std::size_t i = 0; i < std::min(originals.size(), counterparts.size()); ++i) {
+    const ir::Node& node = graph.node(originals[i]);
+    const ir::Graph& body = *std::get<ir::Loop>(quantized.node(counterparts[i]).op).body;
+    auto loop = std::get<ir::Loop>(node.op);
+    auto grafted =
+        std::make_shared<ir::Graph>(graft(*loop.body, body, paired_layers(*loop.body, body)));
+    graft_bodies(*grafted, body);
+    loop.body = std::move(grafted);
+    graph.replace_node(originals[i], std::move(loop), node.inputs);
+  }
 }
 
 }  // namespace halftone::compress

@@ -50,4 +50,8 @@ TwoNetworks beside(const ir::Graph& reference, const ir::Graph& quantized,
 ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
                 std::span<const LayerPair> pairs);
 
+/// Puts the layers in loops of a quantized network into the loops of a float one, in order.
+/// @throws Error as paired_layers()
+void graft_bodies(ir::Graph& graph, const ir::Graph& quantized);
+
 }  // namespace halftone::compress

@@ -80,16 +80,29 @@ LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir:
   return report;
 }
 
-std::uint64_t constant_bytes(const ir::Graph& graph) {
-  std::set<const ir::Constant*> counted;
+namespace {
+
+/// @param counted  the constants that have been counted; those of this graph are added
+std::uint64_t uncounted_bytes(const ir::Graph& graph, std::set<const ir::Constant*>& counted) {
   std::uint64_t bytes = 0;
   for (const ir::NodeId id : graph.topological_order()) {
-    for (const ir::ValueId input : graph.node(id).inputs) {
+    const ir::Node& node = graph.node(id);
+    if (const auto* loop = std::get_if<ir::Loop>(&node.op)) {
+      bytes += uncounted_bytes(*loop->body, counted);
+    }
+    for (const ir::ValueId input : node.inputs) {
       const ir::Constant* constant = input == ir::kAbsent ? nullptr : graph.constant(input);
       if (constant != nullptr && counted.insert(constant).second) bytes += storage_bytes(*constant);
     }
   }
   return bytes;
+}
+
+}  // namespace
+
+std::uint64_t constant_bytes(const ir::Graph& graph) {
+  std::set<const ir::Constant*> counted;
+  return uncounted_bytes(graph, counted);
 }
 
 }  // namespace halftone::compress

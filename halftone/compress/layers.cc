@@ -69,8 +69,7 @@ bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
 
 /// @throws Error kUnsupported if a network has no layers; kUsage as Recipe::check_patterns()
 void check_layers(const ir::Graph& graph, const Recipe& recipe) {
-  std::vector<std::string> names;
-  for (const ir::NodeId id : quantizable_layers(graph)) names.push_back(graph.node(id).name);
+  const std::vector<std::string> names = layer_names(graph);
   if (names.empty()) {
     fail(ErrorKind::kUnsupported,
          "no layer to quantize: expected FullyConnected, Conv, ConvTranspose or Recurrent layers "
@@ -147,6 +146,20 @@ std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
   return layers;
 }
 
+std::vector<std::string> layer_names(const ir::Graph& graph) {
+  ir::Graph all = graph;
+  passes::expose_layers(all, [](const ir::Node&) { return true; });
+  std::vector<std::string> names;
+  for (const ir::NodeId id : quantizable_layers(all)) names.push_back(all.node(id).name);
+  for (const ir::NodeId id : graph.topological_order()) {
+    const auto* loop = std::get_if<ir::Loop>(&graph.node(id).op);
+    if (loop == nullptr) continue;
+    const std::vector<std::string> inner = layer_names(*loop->body);
+    names.insert(names.end(), inner.begin(), inner.end());
+  }
+  return names;
+}
+
 Recipe with_ends(const ir::Graph& graph, const Recipe& recipe) {
   if (recipe.ends == LayerSettings{}) return recipe;
   Recipe result = recipe;
@@ -180,9 +193,7 @@ void check_arithmetic(const ir::Graph& graph, const Recipe& recipe) {
 }
 
 ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
-  ir::Graph all = graph;
-  passes::expose_layers(all, [](const ir::Node&) { return true; });
-  check_layers(all, recipe);
+  check_layers(graph, recipe);
   ir::Graph result = graph;
   const bool changed = passes::expose_layers(result, [&](const ir::Node& node) {
     const LayerRecipe layer = recipe.for_layer(node.name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "halftone/compress/recipe.h"
@@ -14,6 +15,10 @@ namespace halftone::compress {
 /// and Recurrent nodes with constant float weights, and Gather nodes along the first axis of a
 /// constant float table [rows, width]; each depends on an input of the network.
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
+
+/// The names of the layers that quantize() can treat once products with constants are layers, with
+/// those in loops.
+std::vector<std::string> layer_names(const ir::Graph& graph);
 
 /// The recipe for this network: the settings of `ends` become overrides of its first and last
 /// layers, before all others. First are the quantizable layers that no other one feeds, last those

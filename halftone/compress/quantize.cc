@@ -11,6 +11,7 @@
 #include "halftone/compress/layer_fitter.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
+#include "halftone/compress/loop_bodies.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/compress/screened_data.h"
@@ -32,8 +33,9 @@ bool is_rounding(const ir::Operator& op) {
 class Quantizer {
  public:
   Quantizer(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-            const QuantizeSettings& options)
+            const QuantizeSettings& options, const LoopBodies& bodies)
       : graph_(graph),
+        bodies_(bodies),
         layers_(quantizable_layers(graph)),
         outputs_(graph.outputs().begin(), graph.outputs().end()),
         live_(graph_),
@@ -172,9 +174,12 @@ class Quantizer {
     for (ValueId& input : inputs) {
       if (input != ir::kAbsent) input = counterpart_input(input);
     }
-    if (inputs == node.inputs) return;
+    ir::Operator op = node.op;
+    const auto body = bodies_.graphs.find(id);
+    if (body != bodies_.graphs.end()) std::get<ir::Loop>(op).body = body->second;
+    if (inputs == node.inputs && body == bodies_.graphs.end()) return;
     counterparts_[node.output] =
-        graph_.add_node(node.name, node.op, inputs, graph_.value(node.output).name);
+        graph_.add_node(node.name, std::move(op), inputs, graph_.value(node.output).name);
   }
 
   /// @param activations  whether its input is encoded now, or later
@@ -334,6 +339,7 @@ class Quantizer {
   }
 
   ir::Graph graph_;
+  const LoopBodies& bodies_;
   std::vector<NodeId> float_order_{graph_.topological_order()};  ///< of the float network
   std::vector<NodeId> layers_;
   std::vector<ValueId> outputs_;
@@ -358,9 +364,16 @@ QuantizedGraph quantize(const ir::Graph& graph, const data::Dataset& data, const
   ir::Graph network = with_layers(graph, own);
   ScreenedData samples = screened(network, data, options.devices);
   const std::size_t pairs = equalize_layers(network, own);
-  QuantizedGraph result = Quantizer(network, samples.data, own, options).run();
+  LoopBodies bodies = quantize_bodies(network, samples.data, own, options);
+  QuantizedGraph result = Quantizer(network, samples.data, own, options, bodies).run();
   result.equalized_pairs = pairs;
   result.warnings = std::move(samples.warnings);
+  const auto append = [](auto& to, const auto& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  append(result.layers, bodies.layers);
+  append(result.skipped_blocks, bodies.skipped_blocks);
+  append(result.warnings, bodies.warnings);
   return result;
 }
 

@@ -52,7 +52,8 @@ struct QuantizedGraph {
 /// that of the recipe, or what the rule says (ir::arithmetic_by_rule()). Memory: one batch per
 /// thread and the second moments of one layer. The result depends only on graph, data, recipe and
 /// seed, not on the number of threads or devices, and is the same on all ranks. Samples that would
-/// decide the fit alone are left out (screened()).
+/// decide the fit alone are left out (screened()). Layers in loops are quantized before, see
+/// quantize_bodies(); their reports come last.
 /// @param graph  simplified (passes::simplify), so that layers contain batch norm and biases
 /// @throws Error kUnsupported if there is no layer to quantize, or if all sampled values of a layer
 ///         input to be encoded are equal, as for a dead layer or blank data;

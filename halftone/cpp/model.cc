@@ -21,6 +21,7 @@ formats::ImportOptions import_options(const LoadOptions& options) {
     }
     import.shapes[input] = ir::Shape(extents);
   }
+  import.max_iterations = options.max_iterations;
   return import;
 }
 

@@ -17,6 +17,8 @@ struct ImportOptions {
   std::map<std::string, ir::Tensor> constants;
   /// Shapes of inputs, by name, which replace those of the file; ir::kBatch is the batch.
   std::map<std::string, ir::Shape> shapes;
+  /// Iterations until a loop of the network counts as one without an end.
+  std::size_t max_iterations = ir::Loop::kMaxIterations;
 };
 
 /// Names of the inputs that the options name.

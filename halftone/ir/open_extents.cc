@@ -2,6 +2,7 @@
 #include "halftone/ir/open_extents.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -45,6 +46,16 @@ Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
   if (auto* slice = std::get_if<Slice>(&op)) {
     slice->begin = filled(slice->begin, sizes);
     slice->count = filled(slice->count, sizes);
+  }
+  if (auto* loop = std::get_if<Loop>(&op)) {
+    auto body = std::make_shared<Graph>(*loop->body);
+    fill_in_extents(*body, sizes);
+    loop->body = std::move(body);
+    if (loop->trips) loop->trips = with_sizes(Shape{*loop->trips}, sizes)[0];
+  }
+  if (auto* result = std::get_if<LoopResult>(&op)) {
+    result->shape = with_sizes(result->shape, sizes);
+    result->offset = with_sizes(Shape{result->offset}, sizes)[0];
   }
   if (auto* resize = std::get_if<Resize>(&op)) {
     resize->count = filled(resize->count, sizes);

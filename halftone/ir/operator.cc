@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/operator.h"
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "halftone/ir/extent.h"
+#include "halftone/ir/graph.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::ir {
 namespace {
@@ -61,6 +64,16 @@ std::size_t weights_input(const Operator& op) { return std::holds_alternative<Ga
 Operator with_batch(Operator op, std::size_t batch) {
   if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = reshape->shape.with_batch(batch);
   if (auto* repeat = std::get_if<BroadcastTo>(&op)) repeat->shape = repeat->shape.with_batch(batch);
+  if (auto* loop = std::get_if<Loop>(&op)) {
+    auto body = std::make_shared<Graph>(*loop->body);
+    fill_in_batch(*body, batch);
+    loop->body = std::move(body);
+    if (loop->trips) loop->trips = Shape{*loop->trips}.with_batch(batch)[0];
+  }
+  if (auto* result = std::get_if<LoopResult>(&op)) {
+    result->shape = result->shape.with_batch(batch);
+    result->offset = Shape{result->offset}.with_batch(batch)[0];
+  }
   return op;
 }
 

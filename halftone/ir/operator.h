@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "halftone/ir/ops/control.h"
 #include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/ops/encoding.h"
@@ -34,7 +35,7 @@ using Operator =
                  Gather, GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
                  BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize,
                  AppendRows, Attention, Rotary, ExpertProduct, ShortConvolution, SelectiveScan,
-                 GatedDelta>;
+                 GatedDelta, Loop, LoopResult>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

@@ -118,6 +118,9 @@ void verify_node(const Graph& graph, const Node& node) {
     }
     types.push_back(input == kAbsent ? nullptr : &graph.value(input).type);
   }
+  if (const auto* loop = std::get_if<Loop>(&node.op); loop != nullptr && loop->body != nullptr) {
+    with_context("the body of " + describe(node), [&] { verify(*loop->body); });
+  }
   const ValueType inferred =
       with_context(describe(node), [&] { return infer_output(node.op, types); });
   check(inferred == graph.value(node.output).type, describe(node) + ": output: expected " +

@@ -104,6 +104,19 @@ Work products_of(const ExpertProduct& /*op*/, const NodeShapes& shapes) {
   return work;
 }
 
+/// Those of all iterations, as products of single numbers.
+Work products_of(const Loop& op, const NodeShapes& shapes) {
+  double products = 0;
+  for (const NodeId id : op.body->topological_order()) {
+    products += work_of(*op.body, op.body->node(id), shapes.batch).products();
+  }
+  const Dim trips = op.trips ? Shape{*op.trips}.with_batch(shapes.batch)[0] : 1;
+  Work work;
+  work.count = static_cast<std::size_t>(products * static_cast<double>(trips));
+  work.rows = work.inner = work.cols = 1;
+  return work;
+}
+
 template <typename Op>
 Work products_of(const Op& /*op*/, const NodeShapes& /*shapes*/) {
   return {};

@@ -40,8 +40,10 @@ struct ElementWork {
 ///     MatMul           matrices of y      m              k           n
 ///     Recurrent        steps              samples        H           G H
 ///     ExpertProduct    1                  chosen pairs   n           outputs
+///     Loop             products of all    1              1           1
 ///
-/// Padding counts as input. Other operators have no products.
+/// Padding counts as input, and a loop whose number of iterations is not known has one. Other
+/// operators have no products.
 struct Work {
   std::size_t count = 0;
   std::size_t rows = 0;

@@ -31,6 +31,7 @@ const ElementType* element_type(halftone_type type) noexcept {
 formats::ImportOptions import_options(const halftone_load_options& options) {
   formats::ImportOptions import;
   import.shapes = shapes_of(options.shapes, options.num_shapes);
+  if (options.max_iterations != 0) import.max_iterations = options.max_iterations;
   return import;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/simplify.h"
 
+#include <memory>
+#include <utility>
+
 #include "halftone/ir/verify.h"
 #include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/use_integers.h"
@@ -12,11 +15,28 @@ namespace {
 /// other.
 constexpr int kMaxRounds = 32;
 
+/// Simplifies the bodies of loops.
+bool simplify_bodies(ir::Graph& graph, const FoldOptions& options) {
+  bool changed = false;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const auto* loop = std::get_if<ir::Loop>(&graph.node(id).op);
+    if (loop == nullptr) continue;
+    auto body = std::make_shared<ir::Graph>(*loop->body);
+    if (!simplify(*body, options)) continue;
+    ir::Loop simpler = *loop;
+    simpler.body = std::move(body);
+    graph.replace_node(id, std::move(simpler), graph.node(id).inputs);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool simplify(ir::Graph& graph, const FoldOptions& options) {
   ir::verify(graph);
   bool changed = graph.remove_unused_nodes() != 0;
+  changed = simplify_bodies(graph, options) || changed;
   for (int round = 0; round < kMaxRounds; ++round) {
     bool found = fold_constants(graph, options);
     found = fold_broadcasts(graph) || found;

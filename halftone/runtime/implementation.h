@@ -26,6 +26,7 @@ namespace halftone::runtime {
 using kernels::Core;
 
 struct LayerMethod;
+struct PlanSettings;
 
 /// Conversions that a step computes together with its node; null where there is none.
 struct FusedCodes {
@@ -52,7 +53,8 @@ struct NodeContext {
   PackedWeights* packed_weights = nullptr;  ///< as in ExecutionOptions
   const LayerMethod* way =
       nullptr;  ///< to create a kernel for, see with_method(); null: by estimate
-  const FusedCodes* fused = nullptr;  ///< what the kernel includes; null: nothing
+  const PlanSettings* settings = nullptr;  ///< for kernels that make plans of their own
+  const FusedCodes* fused = nullptr;       ///< what the kernel includes; null: nothing
 
   [[nodiscard]] bool has_input(std::size_t i) const { return node.has_input(i); }
   [[nodiscard]] const ir::ValueType& input(std::size_t i) const {

@@ -176,6 +176,7 @@ typedef struct halftone_load_options {
   size_t num_shapes;                  /**< inputs that get a shape */
   int borrows; /**< halftone_model_load_memory(): nonzero to read weights in the caller's memory,
                     which must then outlive the model, its plans and sessions; 0: copy it */
+  size_t max_iterations; /**< until a loop of the network counts as one without an end; 0: 10^6 */
 } halftone_load_options;
 
 /** Reads a circle, TFLite or ONNX file; the end of its name says which it is.

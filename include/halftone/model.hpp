@@ -26,6 +26,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::map<std::string, std::vector<std::int64_t>> shapes{};
     /// Values of inputs, which so become constants and may determine shapes.
     std::map<std::string, Tensor> values{};
+    /// Iterations until a loop of the network counts as one without an end.
+    std::size_t max_iterations = 1'000'000;
   };
 
   /// How a network is written.

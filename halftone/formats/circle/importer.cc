@@ -60,6 +60,27 @@ ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants)
   return take_graph();
 }
 
+ir::Graph Importer::run_subgraph(std::size_t index,
+                                 const std::map<std::size_t, ir::Tensor>& constants) {
+  constexpr int kMaxDepth = 32;
+  if (depth_ == kMaxDepth) {
+    fail(ErrorKind::kUnsupported,
+         "nested subgraphs: expected at most " + std::to_string(kMaxDepth) + " levels");
+  }
+  const FileModel file = file_.subgraph(index);
+  ImportOptions options;
+  options.max_iterations = options_.max_iterations;
+  Importer nested(file, options, nullptr);
+  nested.depth_ = depth_ + 1;
+  nested.charged_bytes_ = charged_bytes_;
+  const std::vector<std::size_t> inputs = file.graph_inputs();
+  std::map<std::size_t, ir::Tensor> by_tensor;
+  for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
+  ir::Graph graph = nested.run_with(by_tensor);
+  charged_bytes_ = nested.charged_bytes_;
+  return graph;
+}
+
 void Importer::import_all() {
   claim_outputs();
   for (std::size_t op = 0; op < file_.num_operators(); ++op) import_operator(op);

@@ -32,6 +32,11 @@ class Importer {
 
   /// The same with the extents of the file and some inputs as constants, by their tensors.
   ir::Graph run_with(const std::map<std::size_t, ir::Tensor>& constants);
+  /// The graph of a subgraph that an operator names, with some of its inputs as constants.
+  /// @param constants  by the position of the input
+  /// @throws Error kUnsupported if subgraphs are nested too deeply; as run_with()
+  ir::Graph run_subgraph(std::size_t index, const std::map<std::size_t, ir::Tensor>& constants);
+  [[nodiscard]] const ImportOptions& options() const { return options_; }
 
   [[nodiscard]] const FileModel& file() const { return file_; }
   [[nodiscard]] ir::Graph& graph() { return graph_; }
@@ -123,6 +128,7 @@ class Importer {
   std::vector<std::string> refusals_;               ///< supported operators with unsupported
                                                     ///< options or inputs
   std::size_t charged_bytes_ = 0;
+  int depth_ = 0;  ///< of the subgraph
 };
 
 /// The import of one operator.
@@ -225,6 +231,7 @@ struct ImportEntry {
 
 /// The families; see operator_import.cc.
 std::span<const ImportEntry> batch_space_imports();
+std::span<const ImportEntry> control_imports();
 std::span<const ImportEntry> convolution_imports();
 std::span<const ImportEntry> elementwise_imports();
 std::span<const ImportEntry> extend_imports();
@@ -248,6 +255,9 @@ SpaceBlocks space_blocks(OperatorImport& op);
 /// Imports a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
 /// @param op  the last of the three
 void import_dilated(OperatorImport& op, const DilatedLayer& layer);
+
+/// A WHILE as a loop over its body.
+void import_loop(OperatorImport& op);
 
 /// The custom operator of recurrent_layer.h.
 void import_own_recurrent(OperatorImport& op);

@@ -111,6 +111,7 @@ enum class OperatorCode : std::int32_t {
   kQuantize = 114,
   kRound = 116,
   kHardSwish = 117,
+  kIf = 118,
   kWhile = 119,
   kSelectV2 = 123,
   kDensify = 124,

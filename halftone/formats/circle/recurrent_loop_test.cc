@@ -126,12 +126,13 @@ std::vector<std::byte> keras_lstm(const Weights& weights, std::int32_t steps = k
   return file.bytes();
 }
 
-/// The last hidden state, step by step.
-std::vector<float> lstm(const Weights& weights, const std::vector<float>& x) {
+/// The last hidden state, step by step. @param last  the function of the cell
+std::vector<float> lstm(const Weights& weights, const std::vector<float>& x,
+                        std::size_t steps = kSteps, float (*last)(float) = std::tanh) {
   const auto sigmoid = [](float v) { return 1 / (1 + std::exp(-v)); };
   std::vector<float> h(kHidden, 0);
   std::vector<float> c(kHidden, 0);
-  for (std::size_t t = 0; t < kSteps; ++t) {
+  for (std::size_t t = 0; t < steps; ++t) {
     std::vector<float> sums = weights.bias;
     for (std::size_t g = 0; g < sums.size(); ++g) {
       for (std::size_t i = 0; i < kInputs; ++i) {
@@ -146,7 +147,7 @@ std::vector<float> lstm(const Weights& weights, const std::vector<float>& x) {
           sigmoid(sums[kHidden + i]) * c[i] + sigmoid(sums[i]) * std::tanh(sums[2 * kHidden + i]);
     }
     for (std::size_t i = 0; i < kHidden; ++i) {
-      h[i] = sigmoid(sums[3 * kHidden + i]) * std::tanh(c[i]);
+      h[i] = sigmoid(sums[3 * kHidden + i]) * last(c[i]);
     }
   }
   return h;
@@ -172,19 +173,73 @@ TEST(RecurrentLoop, BecomesALayerOfAnyBatch) {
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], kTolerance);
 }
 
-TEST(RecurrentLoop, RefusesOtherLoops) {
-  const auto expect = [](const std::string& text, const std::vector<std::byte>& file) {
-    const Error error = error_of([&] { import_circle(file); });
-    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-    EXPECT_THAT(error.what(), HasSubstr("operator 1 (WHILE): expected the loop of an LSTM, GRU or "
-                                        "SimpleRNN of Keras, found " +
-                                        text));
+/// Expects the states of steps of a loop that is no layer.
+void expect_loop(const std::vector<std::byte>& file, std::size_t steps, float (*last)(float)) {
+  const ir::Graph graph = import_circle(file);
+  const auto is_loop = [&](ir::NodeId id) {
+    return std::holds_alternative<ir::Loop>(graph.node(id).op);
   };
-  expect("another number of steps than the sequence has", keras_lstm({}, kSteps - 1));
-  expect("another computation", keras_lstm({}, kSteps, Op::kAbs));
+  EXPECT_EQ(std::ranges::count_if(graph.topological_order(), is_loop), 1);
+  const std::vector<float> x = numbers(random_tensor({1, kSteps, kInputs}, 4));
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(floats({1, kSteps, kInputs}, x));
+  const std::vector<float> found = numbers(run_reference(graph, inputs)[0]);
+  const std::vector<float> expected = lstm({}, x, steps, last);
+  // As for the layer.
+  constexpr float kTolerance = kSteps * 2 * 5 * 3 * 8 * 0x1p-24F;
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], kTolerance);
 }
 
-TEST(RecurrentLoop, RefusesLoopsWithinLoops) {
+TEST(RecurrentLoop, OfAnotherKindIsALoop) {
+  expect_loop(keras_lstm({}, kSteps - 1), kSteps - 1, std::tanh);
+  expect_loop(keras_lstm({}, kSteps, Op::kAbs), kSteps, std::abs);
+}
+
+/// The absolute value of the input if it is 1 or more, else its hyperbolic tangent.
+std::vector<std::byte> branches(Op otherwise = Op::kTanh) {
+  FileBuilder file;
+  const FileTensor one_float{{1}};
+  const auto x = file.tensor(one_float);
+  const auto limit =
+      file.tensor(constant_tensor(Ints{1}, TensorType::FLOAT32, std::vector<float>{1}));
+  const auto flag = file.computed(Op::kLess, {limit, x}, {{1}, TensorType::BOOL});
+  schema::IfOptionsT options;
+  options.then_subgraph_index = 1;
+  options.else_subgraph_index = 2;
+  file.ends({x}, {file.computed(Op::kIf, {flag, x}, one_float, united(options))});
+  for (const Op op : {Op::kAbs, otherwise}) {
+    file.subgraph();
+    const auto inner = file.tensor(one_float);
+    if (op == Op::kConcatenation) {
+      schema::ConcatenationOptionsT joined;
+      file.ends({inner}, {file.computed(op, {inner, inner}, {{2}}, united(joined))});
+    } else {
+      file.ends({inner}, {file.computed(op, {inner}, one_float)});
+    }
+  }
+  return file.bytes();
+}
+
+TEST(Branches, OnDataAreChosenWhenTheyRun) {
+  const ir::Graph graph = import_circle(branches());
+  const auto run = [&](float x) {
+    std::vector<ir::Tensor> inputs;
+    inputs.push_back(floats({1}, {x}));
+    return numbers(run_reference(graph, inputs)[0])[0];
+  };
+  EXPECT_FLOAT_EQ(run(2), 2);
+  EXPECT_FLOAT_EQ(run(0.5F), std::tanh(0.5F));
+}
+
+TEST(Branches, NeedOneType) {
+  const Error error = error_of([] { import_circle(branches(Op::kConcatenation)); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_THAT(error.what(), HasSubstr("output 0 is float32[1] in one branch and float32[2] in the "
+                                      "other: expected one type"));
+}
+
+TEST(RecurrentLoop, RefusesDeepNesting) {
   const auto file = edited(keras_lstm({}), [](schema::ModelT& model) {
     auto& body = *model.subgraphs[2];
     body.operators.push_back(
@@ -199,7 +254,7 @@ TEST(RecurrentLoop, RefusesLoopsWithinLoops) {
   });
   const Error error = error_of([&] { import_circle(file); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_THAT(error.what(), HasSubstr("a loop within a loop"));
+  EXPECT_THAT(error.what(), HasSubstr("nested subgraphs: expected at most 32 levels"));
 }
 
 }  // namespace

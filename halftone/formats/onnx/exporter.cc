@@ -77,6 +77,41 @@ Exporter::Exporter(const ir::Graph& graph, const ExportOptions& options)
   }
 }
 
+Exporter::Exporter(const ir::Graph& body, Exporter& outer, const std::vector<std::string>& captured)
+    : graph_(body),
+      taken_(outer.taken_),
+      node_names_(outer.node_names_),
+      opset_(outer.opset_),
+      options_(outer.options_) {
+  const std::size_t first_captured = body.inputs().size() - captured.size();
+  for (std::size_t i = 0; i < captured.size(); ++i) {
+    names_[body.inputs()[first_captured + i]] = captured[i];
+  }
+  for (std::size_t v = 0; v < body.num_values(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    if (!names_.contains(id)) names_[id] = fresh(body.value(id).name);
+  }
+}
+
+onnx_pb::GraphProto Exporter::finish_body(Exporter& outer) {
+  embed_later();
+  outer.taken_ = std::move(taken_);
+  outer.node_names_ = std::move(node_names_);
+  outer.require_opset(opset_);
+  outer.uses_halftone_domain_ |= uses_halftone_domain_;
+  outer.uses_microsoft_domain_ |= uses_microsoft_domain_;
+  model_->mutable_graph()->set_name(outer.node_name_ + "/body");
+  return std::move(*model_->mutable_graph());
+}
+
+void Exporter::add_body_input(const std::string& name, const ir::ValueType& type) {
+  *model_->mutable_graph()->add_input() = value_info(name, type);
+}
+
+void Exporter::add_body_output(const std::string& name, const ir::ValueType& type) {
+  *model_->mutable_graph()->add_output() = value_info(name, type);
+}
+
 void Exporter::claim(const char* role, ir::ValueId id) {
   const std::string& name = graph_.value(id).name;
   names_[id] = fresh(name);
@@ -360,6 +395,12 @@ OnnxModel Exporter::finish(const ExternalFile& external) {
                                       " bytes: expected at most 2 GiB in one piece; in a file it "
                                       "may have external data");
   }
+  embed_later();
+  return {model_};
+}
+
+/// Adds the data of large tensors to the model.
+void Exporter::embed_later() {
   for (TensorProto& proto : *model_->mutable_graph()->mutable_initializer()) {
     if (proto.data_location() != TensorProto::EXTERNAL) continue;
     const auto data = later_.at(std::stoul(proto.external_data(0).value())).bytes;
@@ -367,7 +408,6 @@ OnnxModel Exporter::finish(const ExternalFile& external) {
     proto.clear_data_location();
     proto.set_raw_data(data.data(), data.size());
   }
-  return {model_};
 }
 
 /// Moves the data of large tensors out of the model.

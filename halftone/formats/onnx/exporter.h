@@ -27,6 +27,9 @@ namespace halftone::formats::onnx {
 class Exporter {
  public:
   explicit Exporter(const ir::Graph& graph, const ExportOptions& options = {});
+  /// For the body of a loop, with names that the enclosing graph does not have.
+  /// @param captured  what the last inputs of the body are called in the enclosing graph
+  Exporter(const ir::Graph& body, Exporter& outer, const std::vector<std::string>& captured);
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   /// The type of a value; in an ImageScope, that of its image.
@@ -124,6 +127,11 @@ class Exporter {
   void add_output(ir::ValueId id);
   /// @return the model, with an external file if it is too large without
   OnnxModel finish(const ExternalFile& external);
+  /// @return the body of a loop; the enclosing model has its names and requirements then
+  onnx_pb::GraphProto finish_body(Exporter& outer);
+  /// Adds an input or output of a body. @param name  of the value
+  void add_body_input(const std::string& name, const ir::ValueType& type);
+  void add_body_output(const std::string& name, const ir::ValueType& type);
 
  private:
   /// Gives an input or output of the graph its name.
@@ -133,6 +141,7 @@ class Exporter {
                      const std::string& output);
   std::string read_constant_image(ir::ValueId id);
   onnx_pb::TensorProto encode_later(std::shared_ptr<const ir::Constant> constant);
+  void embed_later();
   [[nodiscard]] std::vector<ExternalTensor> move_out(const std::string& file);
   onnx_pb::ValueInfoProto value_info(const std::string& name, const ir::ValueType& type) const;
 
@@ -221,6 +230,7 @@ Writer find_writer(const ir::Operator& op);
 // The operators that can be written, one table per family.
 std::span<const WriterEntry> convolution_writers();
 std::span<const WriterEntry> linear_writers();
+std::span<const WriterEntry> loop_writers();
 std::span<const WriterEntry> moving_writers();
 std::span<const WriterEntry> recurrent_writers();
 std::span<const WriterEntry> reduce_writers();

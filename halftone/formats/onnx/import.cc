@@ -100,6 +100,9 @@ template <typename Nodes>
 void find_missing(const ImportState& state, const Nodes& nodes,
                   std::map<std::string, std::vector<std::string>>& missing) {
   for (const NodeProto& node : nodes) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) find_missing(state, attribute.g().node(), missing);
+    }
     if (onnx::find_builder(node.domain(), node.op_type()) != nullptr) continue;
     if (onnx::find_function(state, node) != nullptr) continue;
     const std::string domain = node.domain().empty() ? "" : node.domain() + ".";
@@ -360,6 +363,7 @@ ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& e
     return data;
   };
   state.rounds_values = rounds_values(model);
+  state.max_iterations = options.max_iterations;
   onnx::add_initializers(state, proto);
   add_inputs(state, model, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);

@@ -20,8 +20,10 @@ namespace halftone::formats {
 /// - float16, bfloat16 and double become float32; four-bit integers become eight-bit ones.
 /// - The first extent of an input becomes the batch if it is unknown in the file (a name, no value,
 ///   0 or -1), and so do others of that name. Other unknown extents become symbols (ir/extent.h).
-/// - Branches of an If with a known condition and the model's own functions become part of the
-///   graph.
+/// - The model's own functions and the branches of an If become part of the graph; a Where chooses
+///   between the branches if the condition is not known.
+/// - Bodies of a Loop and a Scan become graphs of their own (ir::Loop), or part of the graph, once
+///   for each iteration, where their shapes follow from the iteration.
 /// - Shape arithmetic is evaluated during the import, with the batch and open extents as symbols.
 /// - Weights in external files are read from `folder` and nowhere else.
 /// - Memory for derived constants (filled, transposed or scaled) is bounded by a small multiple of

@@ -150,17 +150,18 @@ TEST(ImportOnnx, InitializersOfEveryTypeAreWidened) {
 TEST(ImportOnnx, NamesAllUnsupportedOperatorsInOneLine) {
   TestModel model = small_model();
   model.node("SequenceAt", {"x"}, {"a"}).set_name("memory");
-  model.node("Loop", {"x"}, {"b"}).set_name("c1");
-  model.node("Loop", {"x"}, {"c"}).set_name("c2");
+  model.node("SequenceMap", {"x"}, {"b"}).set_name("c1");
+  model.node("SequenceMap", {"x"}, {"c"}).set_name("c2");
   model.node("Fancy", {"x"}, {"d"}).set_domain("com.example");
-  expect_failure(model, ErrorKind::kUnsupported,
-                 "operators that are not supported: Loop ('c1', 'c2'); SequenceAt ('memory'); "
-                 "com.example.Fancy ('d')");
+  expect_failure(
+      model, ErrorKind::kUnsupported,
+      "operators that are not supported: SequenceAt ('memory'); SequenceMap ('c1', 'c2'); "
+      "com.example.Fancy ('d')");
 }
 
 TEST(ImportOnnx, LongListsOfNodesAreCutShort) {
   TestModel model = small_model();
-  for (int i = 0; i < 11; ++i) model.node("Loop", {"x"}, {"c" + std::to_string(i)});
+  for (int i = 0; i < 11; ++i) model.node("SequenceMap", {"x"}, {"c" + std::to_string(i)});
   expect_failure(model, ErrorKind::kUnsupported, "'c7' and 3 more)");
 }
 

@@ -71,8 +71,9 @@ struct ImportState {
   ReadExternal external;
   /// The model's own operators, by domain and name.
   std::map<std::pair<std::string, std::string>, const onnx_pb::FunctionProto*> functions;
-  std::vector<std::string>* scope = nullptr;  ///< names bound in the current subgraph
-  int depth = 0;                              ///< nesting depth of graphs and functions
+  std::vector<std::string>* scope = nullptr;              ///< names bound in the current subgraph
+  std::size_t max_iterations = ir::Loop::kMaxIterations;  ///< as in ir::Loop
+  int depth = 0;                                          ///< nesting depth of graphs and functions
   std::size_t budget_bytes = 0;  ///< remaining memory for constants created during the import
 
   /// Subtracts bytes from the budget. Returns false and changes nothing if they exceed it.

@@ -61,6 +61,7 @@ std::span<const ReaderEntry> indexing_readers();
 std::span<const ReaderEntry> integer_readers();
 std::span<const ReaderEntry> layout_readers();
 std::span<const ReaderEntry> linear_readers();
+std::span<const ReaderEntry> loop_readers();
 std::span<const ReaderEntry> loss_readers();
 std::span<const ReaderEntry> nbits_readers();
 std::span<const ReaderEntry> normalize_readers();

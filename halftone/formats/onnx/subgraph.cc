@@ -110,6 +110,7 @@ constexpr std::string_view kOpenOperators[] = {"Abs",
                                                "LessOrEqual",
                                                "Log",
                                                "LogSoftmax",
+                                               "Loop",
                                                "LpNormalization",
                                                "MatMul",
                                                "Max",
@@ -143,6 +144,7 @@ constexpr std::string_view kOpenOperators[] = {"Abs",
                                                "Reshape",
                                                "Resize",
                                                "Round",
+                                               "Scan",
                                                "ScatterND",
                                                "Selu",
                                                "Shrink",
@@ -288,11 +290,13 @@ const FunctionProto* find_function(const ImportState& state, const NodeProto& ca
   return found == state.functions.end() ? nullptr : found->second;
 }
 
-std::vector<Binding> inline_graph(ImportState& state, const GraphProto& graph) {
+std::vector<Binding> inline_graph(ImportState& state, const GraphProto& graph,
+                                  const std::vector<std::pair<std::string, Binding>>& arguments) {
   const Level level(state);
   state.charge(kInlinedNodeBytes * static_cast<std::size_t>(graph.node_size()));
   std::vector<std::string> names;
   std::vector<std::string>* outer = std::exchange(state.scope, &names);
+  for (const auto& [name, binding] : arguments) state.bind(name, binding);
   GraphProto copy = graph;
   add_initializers(state, copy);
   for (const NodeProto& node : graph.node()) add_node(state, node);

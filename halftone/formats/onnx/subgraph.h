@@ -2,6 +2,8 @@
 // Import of the nodes of a graph, and inlining of subgraphs and functions.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/formats/onnx/node_builder.h"
@@ -21,9 +23,12 @@ const onnx_pb::FunctionProto* find_function(const ImportState& state,
                                             const onnx_pb::NodeProto& call);
 
 /// Adds the nodes of a subgraph, which can refer to the names of the enclosing graph.
+/// @param arguments  names that the subgraph has besides
 /// @return the bindings of its outputs
 /// @throws Error kUnsupported if graphs are nested too deeply
-std::vector<Binding> inline_graph(ImportState& state, const onnx_pb::GraphProto& graph);
+std::vector<Binding> inline_graph(
+    ImportState& state, const onnx_pb::GraphProto& graph,
+    const std::vector<std::pair<std::string, Binding>>& arguments = {});
 
 /// Replaces a call by the nodes of its function and binds the call's outputs. The function can
 /// refer only to its inputs and attributes.

@@ -194,6 +194,13 @@ OperatorTraits recurrence_traits(RecurrenceForm form) {
 OperatorTraits traits(const ShortConvolution& op) { return recurrence_traits(op.form); }
 OperatorTraits traits(const SelectiveScan& op) { return recurrence_traits(op.form); }
 OperatorTraits traits(const GatedDelta& op) { return recurrence_traits(op.form); }
+/// Its inputs come in any order of roles.
+OperatorTraits traits(const Loop& /*op*/) {
+  return {.pattern = Pattern::kReduce, .differentiable = false};
+}
+OperatorTraits traits(const LoopResult& /*op*/) {
+  return {.pattern = Pattern::kConvert, .differentiable = false};
+}
 
 /// @tparam A  Activation, const if the operator is
 template <typename A, typename Op>

@@ -50,6 +50,7 @@ std::vector<OperatorCase> indexing_cases();
 std::vector<OperatorCase> resampling_cases();
 std::vector<OperatorCase> integer_cases();
 std::vector<OperatorCase> sequence_cases();
+std::vector<OperatorCase> control_cases();
 
 CaseInput numbers_input(Shape shape, Domain domain = Domain::kAnywhere);
 /// @param values  empty: random ones from -20 to 20, or from 0 to 40 for types without a sign

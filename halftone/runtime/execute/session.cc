@@ -84,10 +84,12 @@ void StateMemory::check(const Plan& plan) const {
                               " of the sizes of the plan, found " + std::to_string(count()));
 }
 
-Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states)
+Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states,
+                 std::span<std::byte> arena)
     : plan_(std::move(plan)),
       states_(std::move(states)),
-      arena_(make_arena(*plan_)),
+      own_arena_(arena.empty() ? make_arena(*plan_) : AlignedBuffer()),
+      arena_(arena.empty() ? own_arena_.bytes() : arena),
       attached_(plan_->graph().num_values()),
       moved_(plan_->steps().size()) {
   if (states_ == nullptr && !plan_->states().empty()) {
@@ -104,7 +106,7 @@ Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> 
 
 std::byte* Session::home(const Storage& storage) const {
   if (storage.state) return states_->state(*storage.state).data();
-  return const_cast<std::byte*>(arena_.data()) + storage.offset;
+  return arena_.data() + storage.offset;
 }
 
 std::span<std::byte> Session::memory_of(ir::ValueId id) const {
@@ -326,7 +328,7 @@ void Session::run_observed() {
 
 std::span<std::byte> Session::input(std::size_t index) {
   const Storage& storage = plan_->storage(plan_->inputs()[index]);
-  return arena_.bytes().subspan(storage.offset, storage.bytes);
+  return arena_.subspan(storage.offset, storage.bytes);
 }
 
 ValueView Session::input_view(std::size_t index) const { return view(plan_->inputs()[index]); }

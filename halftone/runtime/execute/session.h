@@ -62,11 +62,14 @@ using Observer = std::function<void(const StepEvent&)>;
 class Session {
  public:
   /// @param states  null: states of its own, if the graph has any
+  /// @param arena   memory of Plan::arena_bytes() for the values, aligned as AlignedBuffer, which a
+  ///                run may find changed except for the inputs; empty: memory of its own
   /// @throws Error kUnsupported if the memory for the plan's batch is not available; nothing is
   ///         allocated then: "a session of batch N, its values: B bytes of memory are needed, ...";
   ///         kUsage as StateMemory::check(); kDevice as StepDevice::make_session(); a run throws
   ///         kDevice too if a device runs steps of the plan
-  explicit Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states = nullptr);
+  explicit Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states = nullptr,
+                   std::span<std::byte> arena = {});
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   /// Null if the graph has no states.
@@ -147,7 +150,8 @@ class Session {
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<StateMemory> states_;
-  AlignedBuffer arena_;
+  AlignedBuffer own_arena_;                ///< empty if somebody else owns the memory
+  std::span<std::byte> arena_;             ///< of all values and scratch
   std::unique_ptr<DeviceSession> device_;  ///< null: the plan has no steps of a device
   bool has_guards_ = false;                ///< whether the plan has guarded steps
   std::vector<Call> calls_;                ///< one per step; empty if there is nothing to do

@@ -125,7 +125,8 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanS
           .float_order = order_of(graph, node, options),
           .arithmetic = arithmetic_of(graph, node, options),
           .layouts = layouts,
-          .packed_weights = options.execution.packed_weights.get()};
+          .packed_weights = options.execution.packed_weights.get(),
+          .settings = &options};
 }
 
 std::string Choice::reason() const {

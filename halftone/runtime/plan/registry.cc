@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "halftone/runtime/control/loop.h"
 #include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/elementwise/elementwise.h"
 #include "halftone/runtime/implementation.h"
@@ -73,6 +74,8 @@ constexpr std::array kExperts = {&kExpertGroups, &kExpertFloats, &kReference};
 constexpr std::array kConvolutions = {&kShortConvolution, &kKeptState, &kReference};
 constexpr std::array kScans = {&kSelectiveScan, &kKeptState, &kReference};
 constexpr std::array kDeltas = {&kGatedDelta, &kKeptState, &kReference};
+constexpr std::array kLoop = {&kLoopBody};
+constexpr std::array kLoopResult = {&kRecordPart};
 constexpr std::array kOthers = {&kReference};
 
 struct Lists {
@@ -108,6 +111,8 @@ struct Lists {
   List operator()(const ir::ShortConvolution&) const { return kConvolutions; }
   List operator()(const ir::SelectiveScan&) const { return kScans; }
   List operator()(const ir::GatedDelta&) const { return kDeltas; }
+  List operator()(const ir::Loop&) const { return kLoop; }
+  List operator()(const ir::LoopResult&) const { return kLoopResult; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over the steps of a sequence, which are recurrent layers.
+// Loops over the steps of a sequence, which are recurrent layers. Others are import_loop().
 #include <algorithm>
+#include <optional>
 
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
@@ -55,16 +56,27 @@ void emit_results(OperatorImport& op, const RecurrentLoop& loop, ValueId states)
   op.emit(ir::Reshape{state}, {cell}, loop.cell);
 }
 
+/// The layer that a loop computes; nothing if it computes something else.
+std::optional<RecurrentLoop> layer_of(const FileModel& condition, const FileModel& body) {
+  try {
+    return recognized_loop(condition, body);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    return std::nullopt;
+  }
+}
+
 void import_while(OperatorImport& op) {
   const auto* options = op.options<schema::WhileOptions>();
   check(options != nullptr && options->cond_subgraph_index() > 0 &&
             options->body_subgraph_index() > 0,
         "has no subgraphs");
   const FileModel& file = op.importer().file();
-  if (!file.is_main()) fail(ErrorKind::kUnsupported, "a loop within a loop");
   const FileModel body = file.subgraph(static_cast<std::size_t>(options->body_subgraph_index()));
-  const RecurrentLoop loop = recognized_loop(
-      file.subgraph(static_cast<std::size_t>(options->cond_subgraph_index())), body);
+  const auto found =
+      layer_of(file.subgraph(static_cast<std::size_t>(options->cond_subgraph_index())), body);
+  if (!found) return import_loop(op);
+  const RecurrentLoop& loop = *found;
   check(op.num_inputs() == op.num_outputs() && op.num_inputs() == body.graph_inputs().size(),
         "the subgraphs have other variables");
   for (const std::size_t counter : loop.counters) {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/loop_bodies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/base/shared_bytes.h"
+#include "halftone/base/shell_pattern.h"
+#include "halftone/compress/feed.h"
+#include "halftone/compress/graft.h"
+#include "halftone/compress/layers.h"
+#include "halftone/data/function_source.h"
+#include "halftone/ir/symbolic_batch.h"
+#include "halftone/runtime/execute/session.h"
+#include "halftone/runtime/execute/stream.h"
+
+namespace halftone::compress {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+/// Iterations that a fit looks at, and runs of the network that they come from.
+constexpr std::size_t kMaxIterations = 4096;
+constexpr std::size_t kMaxRuns = 1024;
+
+/// A random subset of all iterations: each is as likely to be in it.
+class Iterations {
+ public:
+  explicit Iterations(std::uint64_t seed) : random_(seed) {}
+
+  void add(const std::vector<ir::Tensor>& operands) {
+    const std::size_t index = seen_++;
+    if (index < kMaxIterations) {
+      kept_.emplace_back();
+      keep(operands, kept_.back());
+    } else if (const std::size_t at = random_.below(seen_); at < kMaxIterations) {
+      keep(operands, kept_[at]);
+    }
+  }
+
+  /// One sample for each iteration; one input for each of the body.
+  [[nodiscard]] data::Dataset data(const ir::Graph& body, const std::string& name) const {
+    std::vector<data::DatasetInput> inputs;
+    for (std::size_t i = 0; i < body.inputs().size(); ++i) {
+      const ir::Value& value = body.value(body.inputs()[i]);
+      data::DatasetInput input;
+      input.name = value.name;
+      for (const ir::Dim extent : value.type.shape.dims()) {
+        input.shape.extents.push_back(static_cast<std::size_t>(extent));
+      }
+      const std::size_t elements = input.shape.num_elements();
+      input.source = data::make_dense_source({.data = joined(i),
+                                              .type = data::Scalar::kFloat32,
+                                              .sample_elements = elements,
+                                              .stride_bytes = elements * sizeof(float)});
+      inputs.push_back(std::move(input));
+    }
+    return {"iterations of " + name, kept_.size(), std::move(inputs), {}, std::nullopt};
+  }
+
+  [[nodiscard]] bool empty() const { return kept_.empty(); }
+
+ private:
+  static void keep(const std::vector<ir::Tensor>& operands, std::vector<ir::Tensor>& kept) {
+    kept.clear();
+    for (const ir::Tensor& operand : operands) {
+      kept.push_back(operand.cast(ir::ElementType::kFloat32));
+    }
+  }
+  [[nodiscard]] SharedBytes joined(std::size_t input) const {
+    std::vector<std::byte> bytes;
+    for (const std::vector<ir::Tensor>& operands : kept_) {
+      bytes.insert(bytes.end(), operands[input].bytes().begin(), operands[input].bytes().end());
+    }
+    return own_bytes(std::move(bytes));
+  }
+
+  Random random_;
+  std::size_t seen_ = 0;
+  std::vector<std::vector<ir::Tensor>> kept_;  ///< float32
+};
+
+/// The inputs of a loop in some runs of the network, without those that are absent.
+std::vector<std::vector<ir::Tensor>> loop_inputs(const ir::Graph& graph, NodeId loop,
+                                                 const data::Dataset& data) {
+  ir::Graph before = graph;
+  std::vector<ValueId> wanted;
+  std::ranges::copy_if(graph.node(loop).inputs, std::back_inserter(wanted),
+                       [](ValueId id) { return id != ir::kAbsent; });
+  before.untie();
+  before.set_outputs(std::move(wanted));
+  before.remove_unused_nodes();
+  const Feed feed = make_feed(data, before);
+  const runtime::Stream stream(before,
+                               {.num_samples = data.size(),
+                                .batch = 1,
+                                .devices = spmd::Devices::emulate(1),
+                                .execution = {.float_order = runtime::FloatOrder::kFixed},
+                                .fixed_batch = feed.fixed_batch,
+                                .batch_axes = feed.batch_axes,
+                                .whole_runs = true},
+                               feed.fill);
+  std::vector<std::vector<ir::Tensor>> runs(std::min(stream.num_batches(), kMaxRuns));
+  stream.visit(
+      [&](std::size_t batch) { return batch < runs.size(); },
+      [&](std::size_t batch, runtime::Batch values) { runs[batch] = std::move(values.outputs); });
+  return runs;
+}
+
+/// Runs a loop on the inputs of each run, and keeps what its iterations read.
+Iterations iterations_of(const ir::Graph& graph, NodeId id, const data::Dataset& data,
+                         std::uint64_t seed) {
+  const ir::Node& node = graph.node(id);
+  const auto& loop = std::get<ir::Loop>(node.op);
+  Iterations iterations(seed);
+  runtime::Session session(
+      runtime::make_plan(*loop.body, {.execution = {.float_order = runtime::FloatOrder::kFixed}}));
+  for (const std::vector<ir::Tensor>& run : loop_inputs(graph, id, data)) {
+    std::vector<const ir::Tensor*> inputs;
+    auto next = run.begin();
+    for (const ValueId input : node.inputs) {
+      inputs.push_back(input == ir::kAbsent ? nullptr : &*next++);
+    }
+    ir::run_loop(loop, inputs, [&](const std::vector<ir::Tensor>& operands) {
+      iterations.add(operands);
+      return session.run(operands);
+    });
+  }
+  return iterations;
+}
+
+bool is_static(const ir::Graph& graph) {
+  return std::ranges::all_of(graph.topological_order(), [&](NodeId id) {
+    return graph.value(graph.node(id).output).type.shape.is_static();
+  });
+}
+
+/// The recipe with the overrides of these layers alone.
+Recipe recipe_of(const Recipe& recipe, const std::vector<std::string>& layers) {
+  Recipe own = recipe;
+  std::erase_if(own.overrides, [&](const LayerOverride& each) {
+    return std::ranges::none_of(
+        layers, [&](const std::string& layer) { return matches_pattern(each.pattern, layer); });
+  });
+  return own;
+}
+
+/// Puts the layers of a quantized body without the batch into the body that has it.
+std::shared_ptr<const ir::Graph> with_batch_again(const ir::Graph& body, QuantizedGraph& quantized,
+                                                  const Recipe& recipe) {
+  if (is_static(body)) return std::make_shared<const ir::Graph>(std::move(quantized.graph));
+  const ir::Graph reference = with_layers(body, recipe);
+  auto result = std::make_shared<ir::Graph>(
+      graft(reference, quantized.graph, paired_layers(reference, quantized.graph)));
+  graft_bodies(*result, quantized.graph);
+  return result;
+}
+
+void append(LoopBodies& all, QuantizedGraph& quantized) {
+  const auto move_to = [](auto& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  move_to(quantized.layers, all.layers);
+  move_to(quantized.skipped_blocks, all.skipped_blocks);
+  move_to(quantized.warnings, all.warnings);
+}
+
+}  // namespace
+
+LoopBodies quantize_bodies(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                           const QuantizeSettings& options) {
+  LoopBodies result;
+  ir::Graph single = graph;
+  ir::fill_in_batch(single, 1);
+  for (const NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    const auto* loop = std::get_if<ir::Loop>(&node.op);
+    const auto names = loop == nullptr ? std::vector<std::string>() : layer_names(*loop->body);
+    if (names.empty()) continue;
+    const Iterations iterations = iterations_of(single, id, data, options.seed);
+    if (iterations.empty()) {
+      result.warnings.push_back(ir::describe(node) + ": no sample reaches an iteration: its " +
+                                "layers stay float");
+      continue;
+    }
+    const ir::Graph& body = *std::get<ir::Loop>(single.node(id).op).body;
+    const Recipe own = recipe_of(recipe, names);
+    QuantizeSettings settings = options;
+    settings.progress = {};
+    QuantizedGraph quantized = with_context(ir::describe(node), [&] {
+      return quantize(body, iterations.data(body, node.name), own, settings);
+    });
+    result.graphs[id] = with_batch_again(*loop->body, quantized, own);
+    append(result, quantized);
+  }
+  return result;
+}
+
+}  // namespace halftone::compress
