@@ -154,7 +154,7 @@ void add_model_options(CLI::App& verb, ModelOptions& model) {
       ->check(read_path(""));
   verb.add_option("--max-iterations", model.max_iterations,
                   "Iterations until a loop of the network counts as one without an end")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
 }
 

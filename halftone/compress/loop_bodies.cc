@@ -91,7 +91,6 @@ std::vector<std::vector<ir::Tensor>> loop_inputs(const ir::Graph& graph, NodeId 
   std::vector<ValueId> wanted;
   std::ranges::copy_if(graph.node(loop).inputs, std::back_inserter(wanted),
                        [](ValueId id) { return id != ir::kAbsent; });
-  before.untie();
   before.set_outputs(std::move(wanted));
   before.remove_unused_nodes();
   const Feed feed = make_feed(data, before);

@@ -429,6 +429,7 @@ def load(
     name: str | None = None,
     shapes: _sources.Shapes | None = None,
     constants: _sources.Constants | None = None,
+    max_iterations: int = 1_000_000,
     threads: int = 1,
     float_activations: bool = False,
     float_order: FloatOrder = "fastest",
@@ -439,6 +440,7 @@ def load(
     source: a path to an ONNX, TFLite or circle file, the bytes of one, an onnx.ModelProto, or a
     torch.nn.Module with example=, an input or a tuple of them, with which it is exported to ONNX.
     shapes, constants: of inputs, by name; "N" is the batch.
+    max_iterations: until a loop of the network counts as one without an end.
     threads: of one run. With one, results do not depend on the number of threads.
     float_activations: no activations are rounded to 8 bits.
     float_order: "fixed" computes float32 layers to the same bits on every processor.
@@ -453,8 +455,15 @@ def load(
     execution(float_activations, float_order, device)
     if not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads: expected 1 to {MAX_THREADS}, found {threads}")
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations: expected at least 1, found {max_iterations}")
     network, format = _sources.read(
-        source, example=example, name=name, shapes=shapes, constants=constants
+        source,
+        example=example,
+        name=name,
+        shapes=shapes,
+        constants=constants,
+        max_iterations=max_iterations,
     )
     return Model(network, format, RunOptions(threads, float_activations, float_order, device))
 

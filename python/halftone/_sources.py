@@ -46,11 +46,12 @@ def _constant(value: object, name: str) -> Array:
 
 
 def _options(
-    shapes: Shapes | None, constants: Constants | None
-) -> tuple[list[tuple[str, list[int]]], list[tuple[str, Any]]]:
+    shapes: Shapes | None, constants: Constants | None, max_iterations: int
+) -> tuple[list[tuple[str, list[int]]], list[tuple[str, Any]], int]:
     return (
         [(name, [_extent(e, name) for e in shape]) for name, shape in (shapes or {}).items()],
         [(name, _constant(value, name)) for name, value in (constants or {}).items()],
+        max_iterations,
     )
 
 
@@ -144,9 +145,10 @@ def read(
     name: str | None = None,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
+    max_iterations: int = 1_000_000,
 ) -> tuple[native.Network, str]:
     """The network of a source, and the name of its format."""
-    options = _options(shapes, constants)
+    options = _options(shapes, constants, max_iterations)
     found = _named_bytes(source, example)
     if found is not None:
         file, usual = found

@@ -38,8 +38,10 @@ ir::Tensor tensor_of(const Array& array) {
   return tensor;
 }
 
-formats::ImportOptions import_options(const Shapes& shapes, const Constants& constants) {
+formats::ImportOptions import_options(const Shapes& shapes, const Constants& constants,
+                                      std::size_t max_iterations) {
   formats::ImportOptions options;
+  options.max_iterations = max_iterations;
   for (const auto& [name, extents] : shapes) options.shapes.emplace(name, ir::Shape(extents));
   for (const auto& [name, value] : constants) {
     options.constants.emplace(name, tensor_of(Array(value, Access::kRead)));
@@ -48,15 +50,15 @@ formats::ImportOptions import_options(const Shapes& shapes, const Constants& con
 }
 
 Network load_path(const std::filesystem::path& path, const Shapes& shapes,
-                  const Constants& constants) {
-  const formats::ImportOptions options = import_options(shapes, constants);
+                  const Constants& constants, std::size_t max_iterations) {
+  const formats::ImportOptions options = import_options(shapes, constants, max_iterations);
   const nb::gil_scoped_release no_gil;
   return load(path, options);
 }
 
 Network load_bytes(const nb::bytes& file, const std::string& name, const Shapes& shapes,
-                   const Constants& constants) {
-  const formats::ImportOptions options = import_options(shapes, constants);
+                   const Constants& constants, std::size_t max_iterations) {
+  const formats::ImportOptions options = import_options(shapes, constants, max_iterations);
   const SharedBytes bytes = share(Array(file, Access::kRead));
   const nb::gil_scoped_release no_gil;
   return load(bytes, name, options);
@@ -135,6 +137,14 @@ void bind_exports(nb::module_& module, nb::class_<Network>& type) {
       .def("export_wasm", export_wasm_network, nb::arg("folder"), nb::arg("how"));
 }
 
+void bind_readers(nb::class_<Network>& type) {
+  const std::size_t max_iterations = formats::ImportOptions().max_iterations;
+  type.def_static("load", load_path, nb::arg("path"), nb::arg("shapes"), nb::arg("constants"),
+                  nb::arg("max_iterations") = max_iterations)
+      .def_static("from_bytes", load_bytes, nb::arg("file"), nb::arg("name"), nb::arg("shapes"),
+                  nb::arg("constants"), nb::arg("max_iterations") = max_iterations);
+}
+
 }  // namespace
 
 Port port_of(const std::string& name, const ir::ValueType& type) {
@@ -159,10 +169,8 @@ void bind_network(nb::module_& module) {
           nb::arg("standard"), nb::arg("matmul_nbits"), nb::arg("one_operator"));
   nb::class_<Network> type(module, "Network");
   bind_exports(module, type);
-  type.def_static("load", load_path, nb::arg("path"), nb::arg("shapes"), nb::arg("constants"))
-      .def_static("from_bytes", load_bytes, nb::arg("file"), nb::arg("name"), nb::arg("shapes"),
-                  nb::arg("constants"))
-      .def_ro("name", &Network::name)
+  bind_readers(type);
+  type.def_ro("name", &Network::name)
       .def_ro("file_bytes", &Network::file_bytes)
       .def_prop_ro(
           "inputs",

@@ -80,6 +80,7 @@ CALLS: list[tuple[Any, type[Exception] | tuple[type[Exception], ...], str]] = [
     (lambda: ht.load(NETWORK, shapes={"pixels": ["M", 3]}), V, "shape of 'pixels'"),
     (lambda: ht.load(NETWORK, shapes={3: [1]}), T, "shapes: expected keys that are texts"),
     (lambda: ht.load(NETWORK, shapes={"other": [1]}), V, "other"),
+    (lambda: ht.load(NETWORK, max_iterations=0), V, "max_iterations: expected at least 1"),
     (lambda: ht.load(NETWORK, constants=[1]), T, "constants: expected a dict"),
     (lambda: ht.load(NETWORK, constants={"pixels": "x"}), T, "constant 'pixels'"),
     (lambda: ht.load(NETWORK, constants={3: 1}), T, "constants: expected keys that are texts"),

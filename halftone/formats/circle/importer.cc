@@ -63,6 +63,7 @@ ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants)
 ir::Graph Importer::run_subgraph(std::size_t index,
                                  const std::map<std::size_t, ir::Tensor>& constants) {
   constexpr int kMaxDepth = 32;
+  constexpr std::size_t kNestedOperatorBytes = 1024;
   if (depth_ == kMaxDepth) {
     fail(ErrorKind::kUnsupported,
          "nested subgraphs: expected at most " + std::to_string(kMaxDepth) + " levels");
@@ -73,6 +74,8 @@ ir::Graph Importer::run_subgraph(std::size_t index,
   Importer nested(file, options, nullptr);
   nested.depth_ = depth_ + 1;
   nested.charged_bytes_ = charged_bytes_;
+  // Subgraphs that name each other twice would expand to very many nodes.
+  nested.charge(kNestedOperatorBytes * file.num_operators());
   const std::vector<std::size_t> inputs = file.graph_inputs();
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();

@@ -51,7 +51,8 @@ ModelProto parse(std::span<const std::byte> bytes) {
   ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     fail(ErrorKind::kFormat, "expected an ONNX model, found " + std::to_string(bytes.size()) +
-                                 " bytes that are not a complete ONNX protobuf message");
+                                 " bytes that are not a complete ONNX protobuf message, or one "
+                                 "whose graphs are nested too deeply");
   }
   if (!model.has_graph()) fail(ErrorKind::kFormat, "expected an ONNX model, found no graph");
   return model;

@@ -119,6 +119,27 @@ TEST(Loop, GoesOnWhileItsConditionHolds) {
   EXPECT_THAT(run_both(doubling(), list(floats({1}, {30})))[0], ElementsAre(60));
 }
 
+TEST(Where, OfBooleansIsWrittenWithLogic) {
+  TestModel model;
+  model.input("c", {2}, TensorProto::BOOL).input("a", {2}, TensorProto::BOOL);
+  model.input("b", {2}, TensorProto::BOOL).output("y");
+  model.node("Where", {"c", "a", "b"}, {"y"});
+  const auto flags = [](bool first, bool second) {
+    ir::Tensor result(ir::ElementType::kBool, ir::Shape{2});
+    result.bytes()[0] = std::byte{first};
+    result.bytes()[1] = std::byte{second};
+    return result;
+  };
+  // ONNX Runtime has no Where of booleans.
+  const auto file = export_onnx(model.import());
+  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  EXPECT_EQ(text.find("Where"), std::string::npos);
+  EXPECT_THAT(run_both(model, list(flags(true, false), flags(true, true), flags(false, false)))[0],
+              ElementsAre(1, 0));
+  EXPECT_THAT(run_both(model, list(flags(true, false), flags(false, true), flags(true, true)))[0],
+              ElementsAre(0, 1));
+}
+
 TEST(Loop, WithoutAnEndStopsAtTheGivenNumber) {
   ImportOptions options;
   options.max_iterations = 4;

@@ -41,7 +41,25 @@ std::string add_numbers(Exporter& exporter, const char* role,
   return exporter.add_integers(role, {numbers.begin(), numbers.end()});
 }
 
+/// ONNX Runtime has no Where of booleans: (condition and a) or (not condition and b).
+void export_where_of_flags(Exporter& exporter, const Node& node) {
+  const std::string& output = exporter.name(node.output);
+  const std::string condition = exporter.read(node.inputs[0]);
+  const auto add = [&](std::string_view op, const std::vector<std::string>& inputs) {
+    std::string name = exporter.fresh(output + "/part");
+    exporter.add_node(op, inputs, name);
+    return name;
+  };
+  const std::string first = add("And", {condition, exporter.read(node.inputs[1])});
+  const std::string otherwise = add("Not", {condition});
+  const std::string second = add("And", {otherwise, exporter.read(node.inputs[2])});
+  exporter.add_node("Or", {first, second}, output);
+}
+
 void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op*/) {
+  if (exporter.type(node.output).is_dense(ir::ElementType::kBool)) {
+    return export_where_of_flags(exporter, node);
+  }
   add_like(exporter, node, "Where");
 }
 
