@@ -76,7 +76,9 @@ TEST_F(CodeExport, WeightsInGroups) {
     if (is_conv) layer.w = {20, 3, 3, 16};
     for (const auto& [w_bits, x_bits] : {std::pair{2, 0}, {4, 0}, {4, 8}, {8, 0}}) {
       if (layer.name.starts_with("Conv") && (!is_conv || x_bits == 0)) continue;
-      const ir::Graph graph = in_groups(runtime::testing::graph_of(layer, w_bits, x_bits), 16);
+      const ir::Graph whole = runtime::testing::graph_of(layer, w_bits, x_bits);
+      all.append(in_groups(whole, 512));  // one group
+      const ir::Graph graph = in_groups(whole, 16);
       all.append(graph);
       if (x_bits != 0) continue;
       all.append(runtime::testing::with_arithmetic(graph, ir::Arithmetic::kFloat));

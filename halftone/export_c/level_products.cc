@@ -90,8 +90,9 @@ LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
                                  const std::string& suffix) {
   std::vector<GroupWeights> groups;
   const std::size_t count = encoding.groups_per_row(codes.cols);
-  if (count == 1) groups.push_back({codes, encoding});
-  for (std::size_t g = 0; count > 1 && g < count; ++g) {
+  const bool is_grouped = encoding.granularity == numerics::Granularity::kGroup;
+  if (!is_grouped) groups.push_back({codes, encoding});
+  for (std::size_t g = 0; is_grouped && g < count; ++g) {
     groups.push_back(group_of(codes, encoding, g));
   }
   LevelProducts products = codes.bits <= kMaxPackedBits ? add_packed_groups(scope, groups, suffix)

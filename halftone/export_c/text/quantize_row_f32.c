@@ -8,9 +8,9 @@ static float ht_quantize_row_f32(const float *x, int32_t n, int8_t *q) {
     memcpy(&each, x + i, sizeof each);
     each &= 0x7FFFFFFFu;
     if (each > bits) bits = each;
+    q[i] = 0;
   }
   memcpy(&largest, &bits, sizeof largest);
-  memset(q, 0, (size_t)n);
   if (bits >= 0x7F800000u) return largest - largest;
   const float steps = largest > 0 ? 127.0f / largest : 0;
   if (steps == 0 || steps > 3.402823466e38f) return 0;
