@@ -40,6 +40,7 @@ class Chromium:
                    "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
                    "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
                    "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+                   "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
                    "--host-resolver-rules=MAP * ~NOTFOUND",
                    f"--user-data-dir={self.profile.name}", "about:blank"]
         self.log = tempfile.TemporaryFile()

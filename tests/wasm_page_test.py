@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Opens pages of `halftone export --target wasm` in headless Chromium: the outputs have the bits of
-the runtime, and a drawn digit is recognised.
+the runtime, a drawn digit is recognised, and a sound becomes the features of a word.
 
 Usage: wasm_page_test.py HALFTONE FOLDER DATA
 
@@ -9,12 +9,16 @@ Writes pages and screenshots to the folder. Networks of the folder DATA, or HALF
 out where they are absent. Skipped (exit code 77) without Chromium, Clang or wasm-ld.
 """
 
+import base64
+import cmath
 import json
+import math
 import os
 import shutil
 import struct
 import subprocess
 import sys
+import wave
 from pathlib import Path
 
 from chromium import Chromium, find
@@ -165,6 +169,97 @@ def test_integers(program, folder, data, browser):
         assert page.problems() == [], page.problems()
 
 
+def spectrum(x):
+    """The Fourier transform of a power of two of numbers."""
+    if len(x) == 1:
+        return x
+    even, odd = spectrum(x[::2]), spectrum(x[1::2])
+    turned = [each * cmath.exp(-2j * math.pi * k / len(x)) for k, each in enumerate(odd)]
+    return ([a + b for a, b in zip(even, turned)] + [a - b for a, b in zip(even, turned)])
+
+
+def speech_features(samples):
+    """The features of MLPerf Tiny: tf.signal.stft, linear_to_mel_weight_matrix and
+    mfccs_from_log_mel_spectrograms with its parameters."""
+    samples = [each / max(samples) for each in samples] + [0] * (16000 - len(samples))
+    edges = [1127 * math.log(1 + 20 / 700) + i / 41 * 1127 * (math.log(1 + 4000 / 700)
+                                                               - math.log(1 + 20 / 700))
+             for i in range(42)]
+    mels = [1127 * math.log(1 + k * 8000 / 256 / 700) for k in range(257)]
+    features = []
+    for begin in range(0, 16000 - 480 + 1, 320):
+        frame = [samples[begin + n] * (0.5 - 0.5 * math.cos(2 * math.pi * n / 480))
+                 for n in range(480)]
+        sizes = [abs(each) for each in spectrum(frame + [0] * 32)]
+        logs = []
+        for low, middle, high in zip(edges, edges[1:], edges[2:]):
+            band = [max(0, min((mels[k] - low) / (middle - low), (high - mels[k]) / (high - middle)))
+                    for k in range(1, 257)]
+            logs.append(math.log(sum(a * b for a, b in zip(band, sizes[1:])) + 1e-6))
+        features += [sum(2 * log * math.cos(math.pi * c * (2 * n + 1) / 80)
+                         for n, log in enumerate(logs)) / math.sqrt(80) for c in range(10)]
+    return features
+
+
+def choose_file(page, path):
+    root = page.call("DOM.getDocument")["root"]["nodeId"]
+    node = page.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+    page.call("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
+
+
+def wait_for_answer(page):
+    return page.evaluate("""new Promise((done) => { const wait = () => {
+      const found = document.querySelector(".live-answer");
+      if (found) done(found.textContent); else setTimeout(wait, 20); }; wait(); })""")
+
+
+def test_sounds(program, folder, data, browser):
+    """A word becomes features, from a file and from a microphone that beeps."""
+    model = data / "models" / "kws_dscnn.tflite"
+    if not model.exists():
+        print(f"omitted: no {model}")
+        return
+    run(program, "export", model, "-o", folder / "words", "--target", "wasm")
+    page = open_page(browser, folder / "words" / "index.html")
+    samples = [int(9000 * math.sin(0.05 * n + 2e-5 * n * n) * math.sin(math.pi * n / 12000) ** 2
+                   + 500 * math.sin(1.9 * n)) for n in range(12000)]
+    with wave.open(str(folder / "word.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(16000)
+        file.writeframes(struct.pack("<12000h", *samples))
+    choose_file(page, folder / "word.wav")
+    answered = wait_for_answer(page)
+    sound = base64.b64encode((folder / "word.wav").read_bytes()).decode()
+    found = page.evaluate(f"""(async () => {{
+      const bytes = Uint8Array.from(atob("{sound}"), (each) => each.charCodeAt(0));
+      const samples = await HalftoneSound.decode(bytes.buffer);
+      return Array.from(HalftoneSound.values(HalftoneNet.inputs[0], samples)); }})()""")
+    # Chromium divides samples by the largest of their sign.
+    expected = speech_features([each / (32767 if each > 0 else 32768) for each in samples])
+    # Both are float64 but for the last step; logs of small bands lose digits of their sums.
+    assert len(found) == 490 and max(abs(a - b) for a, b in zip(found, expected)) < 1e-3
+    # Silence is what it is in the features that this network was trained with.
+    silence = page.evaluate("HalftoneSound.features(new Float64Array(16000))[0]")
+    assert abs(silence + 123.57) < 0.01, silence
+
+    npy(folder / "x.npy", (1, 49, 10, 1), "<f4", struct.pack("<490f", *found))
+    run(program, "run", model, "--input", folder / "x.npy", "-o", folder / "out", "--float-order",
+        "fixed")
+    answers = struct.unpack("<12f", payload(folder / "out" / "out0.npy"))
+    best = max(range(12), key=answers.__getitem__)
+    assert answered == f"{best}: {100 * answers[best]:.1f} %", (answered, answers)
+
+    page.evaluate("document.querySelector('.live-outputs').replaceChildren()")
+    page.evaluate("document.querySelector('.live-listen').click()")
+    print(f"a word of a file: {answered}; the beep of the microphone: {wait_for_answer(page)}")
+    (folder / "words.png").write_bytes(page.screenshot())
+    kinds = page.evaluate("""[[1, 16000, 1], [1, 640], [1, 49, 10, 1], [1, 28, 28, 1]].map((shape) =>
+      HalftoneSound.kind({shape, size: shape.reduce((a, b) => a * b)}))""")
+    assert kinds == ["samples", None, "features", None], kinds
+    assert page.problems() == [], page.problems()
+
+
 def main(program, folder, data):
     browser_program = find()
     if browser_program is None or not shutil.which("clang") or not shutil.which("wasm-ld"):
@@ -174,7 +269,7 @@ def main(program, folder, data):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with Chromium(browser_program) as browser:
-        for test in (test_digits, test_live_reports, test_integers):
+        for test in (test_digits, test_live_reports, test_integers, test_sounds):
             test(program, folder, Path(os.environ.get("HALFTONE_DATA", data)), browser)
     return 0
 

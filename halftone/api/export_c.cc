@@ -113,7 +113,7 @@ LiveModule live_module(Network network, const data::Dataset* data) {
   if (data != nullptr) network = with_samples(std::move(network), *data);
   WasmModule module = wasm_module(std::move(network));
   if (module.bytes.size() <= kMaxLiveBytes) {
-    return {std::move(module.bytes), module.script + std::string(export_c::live_script()),
+    return {std::move(module.bytes), module.script + export_c::live_script(),
             std::string(export_c::live_style())};
   }
   fail(ErrorKind::kUnsupported, name + ": its module takes " + std::to_string(module.bytes.size()) +

@@ -68,7 +68,7 @@ std::string page_text(const std::string& name, const std::string& module);
 /// Its script and its style: an element with the id halftone-live shows the network, whose module
 /// lies in base64 in an element with the id halftone-wasm. The attribute data-classes has the names
 /// of classes as a list of JSON.
-std::string_view live_script();
+std::string live_script();
 std::string_view live_style();
 
 }  // namespace halftone::export_c

@@ -99,7 +99,9 @@ std::string module_script(const FileContext& context) {
          ports_text("outputs", context.program.outputs);
 }
 
-std::string_view live_script() { return text_named("live"); }
+std::string live_script() {
+  return std::string(text_named("sound")) + std::string(text_named("live"));
+}
 std::string_view live_style() { return text_named("style"); }
 
 std::string page_text(const std::string& name, const std::string& module) {

@@ -190,6 +190,40 @@
     update();
   }
 
+  /* A sound of the microphone or of a file. */
+  function addSound(port, index) {
+    const seconds = HalftoneSound.samples(port) / HalftoneSound.rate;
+    add(controls, "p", {className: "detail", textContent: HalftoneSound.kind(port) === "features"
+      ? "The network hears a second of sound as the 49 x 10 features of MLPerf Tiny, which are computed here."
+      : `The network hears ${seconds} s of sound, ${HalftoneSound.rate} samples in a second.`});
+    const buttons = add(controls, "p");
+    const button = add(buttons, "button", {type: "button", textContent: "Listen", className: "live-listen"});
+    const label = add(buttons, "label", {textContent: " a sound file "});
+    const file = add(label, "input", {type: "file", accept: "audio/*"});
+    const message = add(controls, "p", {className: "detail", role: "status"});
+
+    async function hear(samples) {
+      try {
+        inputs[index].set(HalftoneSound.values(port, await samples));
+        message.textContent = "";
+        run();
+      } catch (error) {
+        message.textContent = `no sound: ${error.message}`;
+      }
+    }
+
+    button.addEventListener("click", async () => {
+      message.textContent = "speak now";
+      button.disabled = true;
+      await hear(HalftoneSound.listen(HalftoneSound.samples(port)));
+      button.disabled = false;
+    });
+    file.addEventListener("change", async () => {
+      if (file.files.length) await hear(file.files[0].arrayBuffer().then((each) => HalftoneSound.decode(each)));
+    });
+    add(results, "p", {className: "detail", textContent: "Press Listen and say a word, or choose a file."});
+  }
+
   function addNumbers(port, index) {
     const label = add(controls, "label", {textContent: `${port.name}: ${port.size} numbers, ` +
       `[${port.shape.join(", ")}]`});
@@ -227,7 +261,9 @@
     const side = Math.round(Math.sqrt(port.size));
     const isOne = HalftoneNet.inputs.length === 1;
     const isSquare = extents.every((each) => each === side) || extents.length === 1;
-    if (isOne && isSquare && side * side === port.size && side >= 8 && side <= 64) {
+    if (isOne && HalftoneSound.kind(port)) {
+      addSound(port, index);
+    } else if (isOne && isSquare && side * side === port.size && side >= 8 && side <= 64) {
       addDrawing(port, index, side);
     } else if (isOne && port.shape.length === 4 && channels === 3) {
       addPicture(port, index, height, width);
