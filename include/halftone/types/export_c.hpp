@@ -34,7 +34,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// An input or output of the C program, for one sample.
   struct CPort {
     std::string name;
-    std::string type;                 ///< of its elements: "float32", "int8" or "int32"
+    std::string type;                 ///< of its elements: "float32", "int8", "uint8", ...
     std::vector<std::int64_t> shape;  ///< channels last
     double scale = 0;                 ///< value = scale (code - zero_point); 0: no codes
     std::int32_t zero_point = 0;
