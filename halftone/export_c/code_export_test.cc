@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of codes of few bits, and of float32, as C give the bits of the runtime.
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "halftone/export_c/testing.h"
 #include "halftone/ir/layer_arithmetic.h"
@@ -247,6 +249,23 @@ TEST_F(CodeExport, Floats) {
   const ValueId v = graph.add_constant("v", ir::test::random_tensor({33, count}, random, 3));
   y = graph.add_node("dense", ir::FullyConnected{{ir::ActivationKind::kTanh}}, {y, v});
   graph.add_output(graph.add_node("softmax", ir::Softmax{1}, {y}));
+  expect_runs(graph);
+}
+
+/// Zeros, infinities, and negative numbers with integers and others.
+TEST_F(CodeExport, Powers) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> numbers = {0,  -0.0F, 1,  -1,        2,          -2,   0.5F,
+                                      -3, 2.5F,  -7, kInfinity, -kInfinity, 1e9F, -1e-20F};
+  const auto count = static_cast<ir::Dim>(numbers.size());
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", float_type({1, 1}));
+  const ValueId a = graph.add_constant("a", ir::test::tensor<float>({count, 1}, numbers));
+  const ValueId b = graph.add_constant("b", ir::test::tensor<float>({1, count}, numbers));
+  const ValueId powers = graph.add_node("powers", ir::Binary{ir::BinaryKind::kPow, {}}, {a, b});
+  graph.add_output(graph.add_node("x^a", ir::Binary{ir::BinaryKind::kPow, {}}, {x, a}));
+  graph.add_output(graph.add_node("a^x", ir::Binary{ir::BinaryKind::kPow, {}}, {a, x}));
+  graph.add_output(graph.add_node("all", ir::Binary{ir::BinaryKind::kAdd, {}}, {powers, x}));
   expect_runs(graph);
 }
 

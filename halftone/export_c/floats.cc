@@ -84,7 +84,8 @@ std::string kind_of(const Scope& scope, ir::BinaryKind kind) {
 }
 
 bool write_binary(Scope& scope, const ir::Binary& op) {
-  const std::string kind = kind_of(scope, op.kind);
+  const bool is_power = op.kind == ir::BinaryKind::kPow;
+  const std::string kind = is_power ? "" : kind_of(scope, op.kind);
   if (scope.output().shape.element_count() == 0) scope.refuse("an empty output");
   const PairAxes axes = pair_axes(scope);
   const std::string a = operand(scope, 0, "a");
@@ -93,7 +94,9 @@ bool write_binary(Scope& scope, const ir::Binary& op) {
   scope.line("static const int32_t extents[4] = " + list(axes.extents) + ";");
   scope.line("static const int32_t a_steps[4] = " + list(axes.a) + ";");
   scope.line("static const int32_t b_steps[4] = " + list(axes.b) + ";");
-  scope.call("binary_f32", arguments(a, "a_steps", b, "b_steps", "extents", kind, "y"));
+  const std::string operands = arguments(a, "a_steps", b, "b_steps", "extents");
+  scope.call(is_power ? "powers_f32" : "binary_f32",
+             operands + (is_power ? "" : ", " + kind) + ", y");
   add_activation(scope, op.activation, "y", scope.output().shape.element_count(), false);
   return true;
 }
