@@ -56,9 +56,9 @@ def write(folder: Path, text: Path, kind: str = "Llama", **more: Any) -> Path:
 
 
 def opened(folder: Path, config: Any = None, **more: Any) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(
-        folder, quantization_config=config, **more
-    )
+    if config is not None:
+        more["quantization_config"] = config
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, **more)
 
 
 @pytest.mark.parametrize("kind,type,tied", [
@@ -105,6 +105,31 @@ def test_states_load_in_a_float_model(text: Path, tmp_path: Path) -> None:
         assert torch.equal(same(tokens).logits, model(tokens).logits)
 
 
+@pytest.mark.parametrize("kind,type,tied", [("Llama", "int4/64", False), ("Qwen2", "2x6", True)])
+def test_saved_folders_open_with_the_same_codes(
+    text: Path, tmp_path: Path, kind: str, type: str, tied: bool
+) -> None:
+    folder = write(tmp_path / "model", text, kind, tie_word_embeddings=tied)
+    model = opened(folder, HalftoneConfig(text, type=type, **FIT))
+    model.save_pretrained(tmp_path / "coded")
+    same = opened(tmp_path / "coded")
+    assert isinstance(same.config.quantization_config, HalftoneConfig)
+    found, expected = same.state_dict(), model.state_dict()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[key], expected[key]) for key in expected)
+    tokens = torch.randint(0, 256, (1, 9))
+    with torch.no_grad():
+        assert torch.equal(same(tokens).logits, model(tokens).logits)
+    same.save_pretrained(tmp_path / "again")
+    names = ("model.safetensors", "config.json")
+    assert all(
+        (tmp_path / "again" / name).read_bytes() == (tmp_path / "coded" / name).read_bytes()
+        for name in names
+    )
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("coded", "model")]
+    assert sizes[0] < 0.4 * sizes[1]
+
+
 def test_configurations_that_are_wrong(text: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="type: expected integers such as 'int4/64' .* found 'Q4_K'"):
         HalftoneConfig(text, type="Q4_K")
@@ -116,9 +141,6 @@ def test_configurations_that_are_wrong(text: Path, tmp_path: Path) -> None:
     quantizer = coded._transformers.HalftoneQuantizer(HalftoneConfig(text), pre_quantized=False)
     with pytest.raises(ValueError, match="device_map: layers in few bits run on the processor"):
         quantizer.validate_environment(device_map={"": "cuda:0"})
-    quantizer.pre_quantized = True
-    with pytest.raises(RuntimeError, match="load codes with halftone.torch.load_"):
-        quantizer.validate_environment()
     other = write(tmp_path / "other", text, "Phi3", pad_token_id=0)
     with pytest.raises(NotImplementedError, match="model_type: expected one of .* found 'phi3'"):
         opened(other, HalftoneConfig(text))

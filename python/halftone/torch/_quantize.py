@@ -332,12 +332,8 @@ def load_(module: nn.Module, state_dict: Mapping[str, torch.Tensor]) -> nn.Modul
     True
     """
     check_module(module)
-    old = {}
+    old = put_layers(module, state_dict)
     try:
-        for name, layer in list(module.named_modules()):
-            if type(layer) in KINDS and (new := _empty(name, layer, state_dict)) is not None:
-                old[name] = layer
-                replace(module, name, new.train(layer.training))
         _check_keys(module, state_dict)
         module.load_state_dict(state_dict)
     except Exception:
@@ -345,6 +341,19 @@ def load_(module: nn.Module, state_dict: Mapping[str, torch.Tensor]) -> nn.Modul
             replace(module, name, layer)
         raise
     return module
+
+
+def put_layers(module: nn.Module, state_dict: Mapping[str, torch.Tensor]) -> dict[str, nn.Module]:
+    """Replaces the layers of a float module that a state dict has codes of, and returns them. An
+    error leaves the module unchanged."""
+    new = {}
+    for name, layer in module.named_modules():
+        if type(layer) in KINDS and (made := _empty(name, layer, state_dict)) is not None:
+            new[name] = made.train(layer.training)
+    old = {name: module.get_submodule(name) for name in new}
+    for name, layer in new.items():
+        replace(module, name, layer)
+    return old
 
 
 def _check_keys(module: nn.Module, state_dict: Mapping[str, Any]) -> None:

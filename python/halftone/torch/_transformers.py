@@ -21,6 +21,7 @@ from .._language_quantize import paths_of, quantize_language_model
 from ._codes import planes_of
 from ._layers import Embedding, Linear
 from ._onnx import DOMAIN, Node, Ports, model
+from ._quantize import put_layers
 from ._replace import replace
 
 #: The names of Halftone's files for the modules of transformers.
@@ -168,6 +169,18 @@ def _matrix_name(name: str) -> str | None:
     return None
 
 
+def _files_in(checkpoints: Sequence[str]) -> dict[str, torch.Tensor]:
+    """The files of layers in checkpoints, by their keys."""
+    from safetensors import safe_open
+
+    found = {}
+    for path in checkpoints:
+        with safe_open(path, "pt") as checkpoint:
+            keys = [key for key in checkpoint.keys() if key.endswith(".file")]  # noqa: SIM118
+            found.update({key: checkpoint.get_tensor(key) for key in keys})
+    return found
+
+
 def _folder_of(model: Any) -> str:
     """Where from_pretrained() has found the model."""
     name: str = model.name_or_path
@@ -187,18 +200,31 @@ class HalftoneQuantizer(HfQuantizer):
         self._config: Any = quantization_config
 
     def validate_environment(self, *args: Any, device_map: Any = None, **kwargs: Any) -> None:
-        """@raises ValueError for other devices, RuntimeError for a model that has codes already"""
+        """@raises ValueError for other devices"""
         devices = set(device_map.values()) if isinstance(device_map, dict) else {device_map or "cpu"}
         if {str(each) for each in devices} != {"cpu"}:
             raise ValueError(f"device_map: layers in few bits run on the processor, found {devices}")
-        if self.pre_quantized:
-            raise RuntimeError("expected a float model; load codes with halftone.torch.load_()")
 
     def update_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """What stays float is float32."""
         return torch.float32
 
+    def _process_model_before_weight_loading(
+        self, model: Any, checkpoint_files: Sequence[str] | None = None, **kwargs: Any
+    ) -> None:
+        """Layers for the codes that save_pretrained() has written."""
+        if not self.pre_quantized:
+            return
+        replaced = put_layers(model, _files_in(checkpoint_files or ()))
+        # A tied head has codes of its own, which are those of the table.
+        model.all_tied_weights_keys = {
+            target: source for target, source in model.all_tied_weights_keys.items()
+            if target.rpartition(".")[0] not in replaced
+        }  # fmt: skip
+
     def _process_model_after_weight_loading(self, model: Any, **kwargs: Any) -> Any:
+        if self.pre_quantized:
+            return model
         config, kind = self._config, model.config.model_type
         if kind not in _MODELS:
             raise NotImplementedError(f"model_type: expected one of {_MODELS}, found {kind!r}")
@@ -221,8 +247,8 @@ class HalftoneQuantizer(HfQuantizer):
         return model
 
     def is_serializable(self, *args: Any, **kwargs: Any) -> Any:
-        """Codes are saved as the state dict, for halftone.torch.load_()."""
-        return False
+        """save_pretrained() writes codes, which from_pretrained() reads."""
+        return True
 
     @property
     def is_trainable(self) -> Any:
