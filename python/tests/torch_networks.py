@@ -133,6 +133,8 @@ class Lstm(nn.Module):
 
 
 class GptBlock(nn.Module):
+    is_causal = True
+
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
@@ -143,7 +145,7 @@ class GptBlock(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         shape = (*x.shape[:2], 3, self.heads, x.shape[2] // self.heads)
         q, k, v = self.qkv(self.norm1(x)).reshape(shape).permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=self.is_causal)
         x = x + self.out(mixed.transpose(1, 2).flatten(2))
         return x + self.down(functional.gelu(self.up(self.norm2(x))))
 
