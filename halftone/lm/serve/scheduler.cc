@@ -65,7 +65,7 @@ ServeCounts Scheduler::counts() const {
 std::optional<Scheduler::Id> Scheduler::submit(ServeJob job) {
   auto request = std::make_unique<Request>(0, model_, tokenizer_, job);
   const std::lock_guard lock(mutex_);
-  if (counts_.waiting >= options_.max_waiting) {
+  if (counts_.running + counts_.waiting >= model_.sequences() + options_.max_waiting) {
     ++counts_.refused;
     return std::nullopt;
   }

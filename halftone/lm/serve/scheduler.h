@@ -22,7 +22,7 @@ struct SchedulerOptions {
   /// Tokens of a run at most, but one for each text: parts of prompts share runs with the next
   /// tokens of others, so a longer part makes prompts faster and others wait.
   std::size_t run_tokens = 64;
-  std::size_t max_waiting = 64;  ///< texts that wait for a sequence
+  std::size_t max_waiting = 64;  ///< texts beyond those that have a sequence of the model
 };
 
 /// What became of a text.

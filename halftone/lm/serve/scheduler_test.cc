@@ -134,14 +134,48 @@ TEST_F(SchedulerTest, GivesOneClientWhatItGetsAlone) { check_mix(1, 1, 64); }
 TEST_F(SchedulerTest, GivesFourClientsWhatTheyGetAlone) { check_mix(4, 4, 8); }
 TEST_F(SchedulerTest, GivesSixteenClientsWhatTheyGetAlone) { check_mix(16, 5, 32); }
 
-/// States of recurrences cannot be cut.
-TEST_F(SchedulerTest, GivesWhatRecurrentModelsGiveAlone) {
-  SmallSizes sizes;
-  sizes.vocabulary = 257;
-  description_ = small_description("falcon-h1", sizes);
-  weights_ = small_weights(description_);
-  EXPECT_FALSE(model(1).truncates_freely());
-  check_mix(7, 3, 16);
+/// A model with recurrences cannot cut its states: it keeps a sequence whole, or begins anew.
+class WholeModel : public TokenModel {
+ public:
+  explicit WholeModel(Decoder& decoder) : decoder_(decoder) {}
+  [[nodiscard]] std::size_t vocabulary() const override { return decoder_.vocabulary(); }
+  [[nodiscard]] std::size_t context() const override { return decoder_.context(); }
+  [[nodiscard]] std::size_t sequences() const override { return decoder_.sequences(); }
+  [[nodiscard]] std::span<const TokenId> tokens(std::size_t sequence) const override {
+    return decoder_.tokens(sequence);
+  }
+  std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
+                            bool all) override {
+    return decoder_.append(sequence, tokens, all);
+  }
+  void truncate(std::size_t sequence, std::size_t length) override {
+    EXPECT_TRUE(length == 0 || length == decoder_.length(sequence)) << length;
+    decoder_.truncate(sequence, length);
+  }
+  [[nodiscard]] bool truncates_freely() const override { return false; }
+
+ private:
+  Decoder& decoder_;
+};
+
+TEST_F(SchedulerTest, CutsNoStatesOfRecurrences) {
+  Decoder decoder = model(2);
+  WholeModel whole(decoder);
+  Scheduler scheduler(whole, tokenizer_);
+  std::vector<ServeJob> jobs = {job("A common front: one", 6), job("A common front: two", 6),
+                                job("A common front: one", 9)};
+  for (std::size_t i = 0; i < jobs.size(); ++i) submit(scheduler, jobs[i], i);
+  while (scheduler.step()) {
+  }
+  EXPECT_EQ(scheduler.counts().reused_tokens, 0U);
+  std::string next = "A common front: one" + results_[2].generation.text;
+  jobs.push_back(job(next, 3));
+  submit(scheduler, jobs.back(), 3);
+  while (scheduler.step()) {
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    EXPECT_EQ(results_[i].generation.text, alone(jobs[i]).text) << i;
+  }
 }
 
 TEST_F(SchedulerTest, ReusesTheFrontOfOtherTexts) {
@@ -183,15 +217,14 @@ TEST_F(SchedulerTest, KeepsAShortPromptFromWaitingForLongOnes) {
 TEST_F(SchedulerTest, RefusesWhatWaitsTooMuch) {
   Decoder decoder = model(1);
   Scheduler scheduler(decoder, tokenizer_, {.max_waiting = 2});
-  EXPECT_TRUE(submit(scheduler, job("a", 3), 0));
-  EXPECT_TRUE(submit(scheduler, job("b", 3), 1));
-  EXPECT_FALSE(submit(scheduler, job("c", 3), 2));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(submit(scheduler, job("a", 1), i));
+  EXPECT_FALSE(submit(scheduler, job("b", 1), 3));
   EXPECT_EQ(scheduler.counts().refused, 1U);
-  scheduler.step();  // one of them has a sequence now
-  EXPECT_TRUE(submit(scheduler, job("d", 3), 3));
+  scheduler.step();  // one of them has ended now
+  EXPECT_TRUE(submit(scheduler, job("c", 1), 4));
   while (scheduler.step()) {
   }
-  EXPECT_THAT(order_, testing::ElementsAre(0, 1, 3));
+  EXPECT_THAT(order_, testing::ElementsAre(0, 1, 2, 4));
 }
 
 TEST_F(SchedulerTest, LetsUrgentTextsInterruptOthersForAWhile) {
