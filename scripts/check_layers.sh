@@ -29,7 +29,8 @@ awk '
     may["litert"] = may["onnxruntime"] = "base numerics ir formats runtime api"
     may["cpp"] = may["train"] " train accel api report"
     may["report"] = may["compress"] " compress accel api lm"
-    may["cli"] = may["report"] " report"
+    may["server"] = "base lm api"
+    may["cli"] = may["report"] " report server"
   }
   match($0, /^[ \t]*#[ \t]*include[ \t]*"halftone\/[a-z_]+\//) {
     split(FILENAME, path, "/")

@@ -19,13 +19,13 @@ build_packages=(
   libprotobuf-dev protobuf-compiler              # ONNX
   libhdf5-dev zlib1g-dev                         # data sets
   libpcre2-dev libutf8proc-dev                   # text of language models
+  libcpp-httplib-dev                             # serving them, optional
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   jq                                             # the demo reads reports
 )
 test_packages=(
   libopenmpi-dev openmpi-bin                     # several processes and machines
   libgtest-dev libgmock-dev libonnx-testdata     # tests
-  libcpp-httplib-dev                             # test of the example of a service
   ngspice                                        # test of resistive networks
   verilator                                      # tests of arrays in Verilog
   libstb-dev                                     # an example reads images

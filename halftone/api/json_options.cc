@@ -23,6 +23,17 @@ std::string shown(const OrderedJson& value) {
   fail(ErrorKind::kUsage, name + ": expected " + expected + ", found " + shown(found));
 }
 
+/// The text of a schema or a grammar. A request names no files.
+std::string form_of(const std::string& name, const OrderedJson& value) {
+  if (name == "json_schema") {
+    if (value.is_object()) return value.dump();
+    if (value != "json") fail_value(name, "a schema or \"json\"", value);
+  } else if (!value.is_string() || value.get<std::string>().find("::=") == std::string::npos) {
+    fail_value(name, "a grammar with \"root ::= ...\"", value);
+  }
+  return value.get<std::string>();
+}
+
 void set(const Field& field, const OrderedJson& value) {
   if (auto* const* number = std::get_if<std::uint64_t*>(&field.place)) {
     // A number such as 64.0 is whole too.
@@ -32,6 +43,8 @@ void set(const Field& field, const OrderedJson& value) {
          std::floor(value.get<double>()) == value.get<double>());
     if (!is_whole) fail_value(field.name, "a whole number of at least 0", value);
     **number = value.get<std::uint64_t>();
+  } else if (auto* const* text = std::get_if<std::string*>(&field.place)) {
+    **text = form_of(field.name, value);
   } else {
     if (!value.is_number()) fail_value(field.name, "a number", value);
     *std::get<double*>(field.place) = value.get<double>();

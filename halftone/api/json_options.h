@@ -9,8 +9,8 @@
 namespace halftone {
 
 /// Takes the members that are options out of an object: the fields of GenerateOptions by their
-/// names, but the sequence and control, and "stop", a text or a list of texts. A member that is
-/// null counts as absent.
+/// names, but the sequence and control, and "stop", a text or a list of texts. Schemas and grammars
+/// are there themselves, not the names of files. A member that is null counts as absent.
 /// @throws Error kUsage "temperature: expected at least 0, found -1"
 void take_options(nlohmann::ordered_json& request, v0::GenerateOptions& options);
 

@@ -65,9 +65,7 @@ void complete(const TextModel& model, lm::GenerateJob& job) {
   const auto& ends = model.texts().end_tokens;
   job.end_tokens.insert(job.end_tokens.end(), ends.begin(), ends.end());
   if (std::optional<lm::Grammar> grammar = grammar_of(job)) {
-    job.constraint =
-        std::make_shared<lm::Constraint>(std::make_shared<lm::Grammar>(std::move(*grammar)),
-                                         model.constraint_tokens(), job.end_tokens, job.is_begin);
+    job.form = {std::make_shared<lm::Grammar>(std::move(*grammar)), model.constraint_tokens()};
   }
 }
 

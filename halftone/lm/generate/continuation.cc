@@ -30,6 +30,9 @@ Continuation::Continuation(const TokenModel& model, const Tokenizer& tokenizer,
          Hint::kContext);
   }
   for (const TokenId token : prompt) sampler_.accept(token);
+  if (job_.form) {
+    constraint_.emplace(job_.form->grammar, job_.form->tokens, job_.end_tokens, job_.is_begin);
+  }
 }
 
 double Continuation::seconds() const {
@@ -64,7 +67,7 @@ bool Continuation::ends_here() {
     end(End::kToken);
   } else if (stream_.stop_reason() == StopReason::kText) {
     end(End::kText);
-  } else if (job_.constraint != nullptr && job_.constraint->must_end()) {
+  } else if (constraint_ && constraint_->must_end()) {
     end(End::kToken);
   } else if (result_.tokens.size() >= job_.max_tokens) {
     end(End::kCount);
@@ -76,15 +79,15 @@ bool Continuation::ends_here() {
 
 TokenId Continuation::draw(std::span<const float> logits) {
   std::vector<float> allowed;
-  if (job_.constraint != nullptr) {
+  if (constraint_) {
     allowed.assign(logits.begin(), logits.end());
-    job_.constraint->apply(allowed);
+    constraint_->apply(allowed);
     logits = allowed;
   }
   if (job_.on_logits) job_.on_logits(logits);
   const TokenId token = sampler_.sample(logits);
   sampler_.accept(token);
-  if (job_.constraint != nullptr) job_.constraint->accept(token);
+  if (constraint_) constraint_->accept(token);
   return token;
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace halftone::lm {
 class Continuation {
  public:
   /// @param model  whose logits come; of it the sizes are asked only
-  /// @throws Error kUsage if the prompt is empty or longer than the context; as Sampler
+  /// @throws Error kUsage if the prompt is empty or longer than the context; as Sampler and
+  /// Constraint
   Continuation(const TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
                GenerateJob job);
 
@@ -54,6 +56,7 @@ class Continuation {
   std::size_t num_tokens_;  ///< that may be drawn
   Sampler sampler_;
   TextStream stream_;
+  std::optional<Constraint> constraint_;  ///< of the job's form
   std::vector<TokenId> tokens_;
   Generation result_;
   bool has_ended_ = false;

@@ -52,17 +52,15 @@ TEST_F(Generations, EndAtTheEndToken) {
 
 TEST_F(Generations, FollowAGrammarWhateverTheModelPrefers) {
   const auto tokens = std::make_shared<ConstraintTokens>(tokenizer_);
-  const auto grammar =
-      std::make_shared<Grammar>(parse_grammar("root ::= \"l\" [a-f] \"t\" | \"x\"+"));
-  options_.constraint =
-      std::make_shared<Constraint>(grammar, tokens, std::vector<TokenId>{kEnd}, false);
+  const auto form = [&](const char* grammar) {
+    return TextForm{std::make_shared<Grammar>(parse_grammar(grammar)), tokens};
+  };
+  options_.form = form("root ::= \"l\" [a-f] \"t\" | \"x\"+");
   Generation found = continued("Ha");
   EXPECT_EQ(found.text, "lft") << "nothing may follow";
   EXPECT_EQ(to_string(found.end), "token");
   EXPECT_THAT(found.tokens, ElementsAre('l', 'f', 't'));
-  options_.constraint =
-      std::make_shared<Constraint>(std::make_shared<Grammar>(parse_grammar("root ::= [^l] . .*")),
-                                   tokens, std::vector<TokenId>{}, false);
+  options_.form = form("root ::= [^l] . .*");
   options_.max_tokens = 5;
   found = continued("Ha");
   EXPECT_EQ(found.text.substr(0, 1), std::string(1, '\0')) << "the first of equal logits";

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "halftone/cli/field_options.h"
+#include "halftone/cli/interruption.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/server/http_server.h"
+
+namespace halftone::cli {
+namespace {
+
+struct ServeVerbOptions {
+  CommonOptions common;
+  LanguageOptions language;
+  server::ServerOptions server;
+};
+
+void run(const ServeVerbOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  server::ServerOptions server = options.server;
+  server.generate.sampling.seed = options.common.seed;
+  if (!options.common.quiet) {
+    server.log = [](const std::string& line) { std::cerr << line + "\n" << std::flush; };
+  }
+  OpenOptions open = options.language.open;
+  open.on_device = [&](const std::string& line) { server.notes.push_back(line); };
+  TextModel model = TextModel::open(options.language.model, open);
+  for (const std::string& warning : model.warnings()) server.notes.push_back(warning);
+  const Interruption interruption;
+  server::serve(model, server, [] { return Interruption::is_wanted(); });
+}
+
+void add_limits(CLI::App& verb, server::ServerOptions& server) {
+  verb.add_option("--queue", server.queue,
+                  "Texts that wait while all sequences are in use; more are refused (429)")
+      ->check(whole_from(0))
+      ->capture_default_str();
+  verb.add_option("--connections", server.connections, "Connections that are answered at once")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  verb.add_option("--max-body", server.body_bytes, "Bytes of a request at most, as 4MiB")
+      ->transform(byte_count())
+      ->default_str("4MiB");
+  verb.add_option("--max-seconds", server.seconds, "Time for a text, from its request on; 0: any")
+      ->check(non_negative_number())
+      ->capture_default_str();
+  verb.add_option("--run-tokens", server.run_tokens,
+                  "Tokens of a run at most: more read long prompts faster, fewer let others wait "
+                  "less")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ServeVerbOptions>();
+  CLI::App* verb = add_verb(app, "serve", "Serve a language model over HTTP, as OpenAI's API does",
+                            "halftone serve model.gguf --port 8080", options->common);
+  add_language_options(*verb, options->language);
+  options->language.open.sequences = 8;
+  add_open_fields(*verb, options->language.open, {"sequences"})[0]->description(
+      "Texts that are written together, each in memory of its own");
+  server::ServerOptions& server = options->server;
+  verb->add_option("--host", server.host, "Address to listen at; 0.0.0.0: all of this machine")
+      ->capture_default_str();
+  verb->add_option("--port", server.port, "Port to listen at; 0: any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  verb->add_option("--api-key", server.api_key,
+                   "Key that requests must bear; better in the environment, as HALFTONE_API_KEY")
+      ->envname("HALFTONE_API_KEY");
+  verb->add_option("--name", server.name, "Name of the model in requests (default: of its file)");
+  verb->add_option("--template", server.chat_template,
+                   "How conversations are written: a file with a template in Jinja, or a family "
+                   "such as chatml (default: as the model says)");
+  add_limits(*verb, server);
+  add_generate_options(*verb, server.generate);
+  verb->get_option("--tokens")
+      ->description(
+          "Tokens of a text at most, which no request may exceed; 0: until the context "
+          "is full");
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

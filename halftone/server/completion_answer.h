@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers with texts, in OpenAI's protocol.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halftone/lm/text/tokenizer.h"
+#include "halftone/server/completion_request.h"
+#include "halftone/server/event_queue.h"
+#include "halftone/server/json_body.h"
+#include "halftone/server/text_service.h"
+
+namespace halftone::server {
+
+/// What all parts of an answer have in common.
+struct AnswerHead {
+  std::string id;
+  std::int64_t created = 0;  ///< seconds since 1970
+  std::string model;
+};
+
+/// Makes the JSON of an answer from its events: whole, or piece by piece.
+class CompletionAnswer {
+ public:
+  CompletionAnswer(AnswerHead head, const CompletionRequest& request,
+                   const lm::Tokenizer& tokenizer, std::size_t num_choices);
+
+  /// The pieces of a stream that begin it: who writes.
+  [[nodiscard]] std::vector<Json> first_pieces() const;
+  /// The pieces of a stream that an event makes.
+  std::vector<Json> pieces(const ChoiceEvent& event);
+  /// The last piece of a stream, with the number of tokens.
+  [[nodiscard]] Json usage_piece(const RunningCompletion& running) const;
+
+  /// Adds an event to the whole answer.
+  void add(const ChoiceEvent& event);
+  /// The whole answer. @pre all choices have ended
+  [[nodiscard]] Json whole(const RunningCompletion& running) const;
+
+ private:
+  struct Choice {
+    std::string text;
+    std::vector<ScoredToken> tokens;
+    std::size_t text_bytes = 0;  ///< of the tokens so far
+    const char* finish_reason = "stop";
+  };
+
+  [[nodiscard]] Json root(const char* chat, const char* completion, Json choices) const;
+  [[nodiscard]] Json piece(std::size_t choice, const std::string& text, Json logprobs,
+                           const char* finish_reason) const;
+  [[nodiscard]] Json token_json(const TokenLogprob& token) const;
+  [[nodiscard]] std::string token_text(lm::TokenId token) const;
+  /// The probabilities of some tokens; null if none are wanted.
+  Json logprobs(std::span<const ScoredToken> tokens, std::size_t& text_bytes) const;
+  [[nodiscard]] Json chat_logprobs(std::span<const ScoredToken> tokens) const;
+  Json completion_logprobs(std::span<const ScoredToken> tokens, std::size_t& text_bytes) const;
+
+  AnswerHead head_;
+  const CompletionRequest& request_;
+  const lm::Tokenizer& tokenizer_;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace halftone::server

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/server/completion_request.h"
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "halftone/api/json_options.h"
+#include "halftone/base/error.h"
+#include "halftone/base/json/json_text.h"
+#include "halftone/server/json_body.h"
+
+namespace halftone::server {
+namespace {
+
+constexpr std::size_t kMaxChoices = 64;
+constexpr std::size_t kMaxLogprobs = 20;
+constexpr std::size_t kMaxPrompts = 64;
+/// Tokens of a completion that asks for no number, as the protocol has it.
+constexpr std::size_t kUsualTokens = 16;
+
+/// Takes a member out of a request; null counts as absent.
+std::optional<Json> take(Json& request, const std::string& name) {
+  const auto found = request.find(name);
+  if (found == request.end()) return std::nullopt;
+  Json value = std::move(*found);
+  request.erase(name);
+  if (value.is_null()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void fail_member(const std::string& name, const std::string& expected) {
+  throw RequestError(400, name + ": expected " + expected, name);
+}
+
+bool take_flag(Json& request, const std::string& name) {
+  const auto value = take(request, name);
+  if (value && !value->is_boolean()) fail_member(name, "a boolean");
+  return value && value->get<bool>();
+}
+
+std::string take_text(Json& request, const std::string& name) {
+  const auto value = take(request, name);
+  if (value && !value->is_string()) fail_member(name, "a text");
+  return value ? value->get<std::string>() : std::string();
+}
+
+std::optional<std::size_t> take_count(Json& request, const std::string& name, std::size_t low,
+                                      std::size_t high) {
+  const auto value = take(request, name);
+  if (!value) return std::nullopt;
+  const bool is_good = value->is_number_unsigned() && value->get<std::uint64_t>() >= low &&
+                       value->get<std::uint64_t>() <= high;
+  if (!is_good)
+    fail_member(name, "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+  return value->get<std::size_t>();
+}
+
+/// Refuses members that change an answer and are not followed, unless they ask for what is so
+/// anyhow.
+void refuse_others(Json& request) {
+  struct Refused {
+    const char* name;
+    Json harmless;  // besides null
+  };
+  const std::array<Refused, 11> all = {{{"frequency_penalty", 0},
+                                        {"presence_penalty", 0},
+                                        {"logit_bias", Json::object()},
+                                        {"tools", Json::array()},
+                                        {"tool_choice", "none"},
+                                        {"functions", Json::array()},
+                                        {"echo", false},
+                                        {"suffix", ""},
+                                        {"best_of", 1},
+                                        {"audio", {}},
+                                        {"modalities", {"text"}}}};
+  for (const Refused& each : all) {
+    const auto value = take(request, each.name);
+    if (!value || *value == each.harmless) continue;
+    throw RequestError(400, std::string(each.name) + ": this server does not follow it", each.name,
+                       "unsupported_parameter");
+  }
+}
+
+/// The text of a content: a text, or parts that are texts.
+std::string content_text(const Json& content, const std::string& where) {
+  if (content.is_string()) return content.get<std::string>();
+  std::string text;
+  if (!content.is_array()) fail_member(where, "a text or a list of parts");
+  for (const Json& part : content) {
+    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
+                         part.value("text", Json()).is_string();
+    if (!is_text) {
+      throw RequestError(400, where + ": expected parts of type text, which this server reads only",
+                         "messages", "unsupported_parameter");
+    }
+    text += part["text"].get<std::string>();
+  }
+  return text;
+}
+
+lm::ChatRequest conversation_of(Json& request) {
+  std::optional<Json> messages = take(request, "messages");
+  if (!messages || !messages->is_array() || messages->empty()) {
+    fail_member("messages", "a list of messages");
+  }
+  for (std::size_t i = 0; i < messages->size(); ++i) {
+    Json& message = (*messages)[i];
+    const std::string where = "messages[" + std::to_string(i) + "]";
+    const bool has_role = message.is_object() && message.value("role", Json()).is_string();
+    if (!has_role) throw RequestError(400, where + ": expected an object with a role", "messages");
+    if (message["role"] == "developer") message["role"] = "system";
+    if (message.contains("content") && !message["content"].is_null()) {
+      message["content"] = content_text(message["content"], where + ".content");
+    }
+  }
+  lm::ChatRequest conversation;
+  conversation.messages = messages->dump();
+  if (const auto variables = take(request, "chat_template_kwargs")) {
+    if (!variables->is_object()) fail_member("chat_template_kwargs", "an object");
+    conversation.variables = variables->dump();
+  }
+  return conversation;
+}
+
+bool is_token(const Json& value) {
+  return value.is_number_unsigned() &&
+         value.get<std::uint64_t>() <= std::numeric_limits<lm::TokenId>::max();
+}
+
+Prompt prompt_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const bool is_tokens =
+      value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), is_token);
+  if (!is_tokens) fail_member("prompt", "a text, tokens, or a list of these");
+  return value.get<std::vector<lm::TokenId>>();
+}
+
+std::vector<Prompt> prompts_of(Json& request) {
+  const std::optional<Json> prompt = take(request, "prompt");
+  if (!prompt) fail_member("prompt", "a text, tokens, or a list of these");
+  if (!prompt->is_array() || (!prompt->empty() && (*prompt)[0].is_number())) {
+    return {prompt_of(*prompt)};
+  }
+  if (prompt->empty() || prompt->size() > kMaxPrompts) {
+    fail_member("prompt", "1 to " + std::to_string(kMaxPrompts) + " prompts");
+  }
+  std::vector<Prompt> prompts;
+  for (const Json& each : *prompt) prompts.push_back(prompt_of(each));
+  return prompts;
+}
+
+/// Puts the form that OpenAI's clients ask for where ours is: "json_schema".
+void take_response_format(Json& request) {
+  const auto format = take(request, "response_format");
+  if (!format) return;
+  const Json type = format->is_object() ? format->value("type", Json()) : Json();
+  if (type == "json_object") {
+    request["json_schema"] = "json";
+  } else if (type == "json_schema") {
+    const Json named = format->value("json_schema", Json());
+    const Json schema = named.is_object() ? named.value("schema", Json()) : Json();
+    if (!schema.is_object()) fail_member("response_format", "json_schema.schema, an object");
+    request["json_schema"] = schema;
+  } else if (type != "text") {
+    fail_member("response_format", "the type text, json_object or json_schema");
+  }
+}
+
+void set_options(Json& request, const v0::GenerateOptions& defaults, CompletionRequest& result) {
+  result.options = defaults;
+  if (result.endpoint == Endpoint::kCompletion) {
+    const std::size_t limit = defaults.max_tokens;
+    result.options.max_tokens = limit == 0 ? kUsualTokens : std::min(limit, kUsualTokens);
+  }
+  if (const auto newer = take(request, "max_completion_tokens")) request["max_tokens"] = *newer;
+  take_response_format(request);
+  const bool is_limited = !request.value("max_tokens", Json()).is_null();
+  try {
+    take_options(request, result.options);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    throw RequestError(400, message, message.substr(0, message.find(':')));
+  }
+  if (is_limited && result.endpoint == Endpoint::kChat && result.options.max_tokens == 0) {
+    fail_member("max_tokens", "at least 1");
+  }
+  if (defaults.max_tokens != 0 && result.options.max_tokens > defaults.max_tokens) {
+    fail_member("max_tokens", "at most " + std::to_string(defaults.max_tokens));
+  }
+}
+
+void set_logprobs(Json& request, CompletionRequest& result) {
+  if (result.endpoint == Endpoint::kCompletion) {
+    result.logprobs = take_count(request, "logprobs", 0, kMaxLogprobs);
+    return;
+  }
+  const bool is_wanted = take_flag(request, "logprobs");
+  const auto top = take_count(request, "top_logprobs", 0, kMaxLogprobs);
+  if (is_wanted) {
+    result.logprobs = top.value_or(0);
+  } else if (top) {
+    fail_member("top_logprobs", "logprobs to be true");
+  }
+}
+
+void set_streaming(Json& request, CompletionRequest& result) {
+  result.streams = take_flag(request, "stream");
+  std::optional<Json> options = take(request, "stream_options");
+  if (!options) return;
+  if (!options->is_object()) fail_member("stream_options", "an object");
+  result.streams_usage = take_flag(*options, "include_usage");
+}
+
+}  // namespace
+
+CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
+                                   const v0::GenerateOptions& defaults) {
+  Json request = parse_body(body);
+  CompletionRequest result;
+  result.endpoint = endpoint;
+  result.model = take_text(request, "model");
+  result.user = take_text(request, "user");
+  if (endpoint == Endpoint::kChat) {
+    result.conversation = conversation_of(request);
+  } else {
+    result.prompts = prompts_of(request);
+  }
+  result.choices = take_count(request, "n", 1, kMaxChoices).value_or(1);
+  set_streaming(request, result);
+  set_logprobs(request, result);
+  set_options(request, defaults, result);
+  refuse_others(request);
+  for (const auto& [name, value] : request.items()) result.ignored.push_back(name);
+  return result;
+}
+
+}  // namespace halftone::server

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests for texts, in OpenAI's protocol.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "halftone/api/text_generation.h"
+
+namespace halftone::server {
+
+enum class Endpoint { kChat, kCompletion };
+
+/// A text, or tokens.
+using Prompt = std::variant<std::string, std::vector<lm::TokenId>>;
+
+/// What a body of /v1/chat/completions or /v1/completions asks for.
+struct CompletionRequest {
+  Endpoint endpoint = Endpoint::kChat;
+  std::string model{};             ///< empty: none is named
+  lm::ChatRequest conversation{};  ///< of chats
+  std::vector<Prompt> prompts{};   ///< of completions
+  v0::GenerateOptions options{};
+  std::size_t choices = 1;  ///< for each prompt; choice i has the seed + i
+  bool streams = false;
+  bool streams_usage = false;             ///< and ends with the number of tokens
+  std::optional<std::size_t> logprobs{};  ///< most probable tokens to tell with each token
+  std::string user{};                     ///< who shares with others
+  std::vector<std::string> ignored{};     ///< members that mean nothing here
+};
+
+/// @param defaults  of members that are absent; its max_tokens is a limit unless it is 0
+/// @throws RequestError 400 that names the member which is wrong or not followed
+CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
+                                   const v0::GenerateOptions& defaults);
+
+}  // namespace halftone::server

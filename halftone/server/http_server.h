@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A language model behind HTTP.
+#pragma once
+
+#include <functional>
+
+#include "halftone/api/language_model.h"
+#include "halftone/server/server_options.h"
+
+namespace halftone::server {
+
+/// Serves a model in OpenAI's protocol until it is to end; then no request begins, and those that
+/// have begun are answered.
+/// @param model     is used by this alone
+/// @param is_over   asked several times a second
+/// @throws Error kUnsupported if this build has no library for HTTP; kIo if it cannot listen at
+///         the host and port; kUsage for an option out of range
+void serve(TextModel& model, const ServerOptions& options, const std::function<bool()>& is_over);
+
+}  // namespace halftone::server

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model for tests of the server, which knows a text by heart.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "halftone/api/language_model.h"
+#include "halftone/lm/generate/testing.h"
+#include "halftone/lm/text/testing.h"
+
+namespace halftone::server {
+
+/// Its tokens are bytes, <|im_start|> (256), <|im_end|> (257) and </s> (258).
+inline TextModel parrot(const std::string& text, std::size_t context = 200) {
+  const lm::Tokenizer tokenizer =
+      lm::Tokenizer::from_gguf(lm::byte_tokens({"<|im_start|>", "<|im_end|>", "</s>"}));
+  lm::ModelTexts texts{tokenizer, "", lm::chat_marks(tokenizer), lm::end_tokens(tokenizer)};
+  return {
+      "models/parrot.gguf", std::move(texts),
+      std::make_unique<lm::ParrotModel>(259, context, tokenizer.encode(text, {.control = true}))};
+}
+
+}  // namespace halftone::server

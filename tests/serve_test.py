@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `halftone serve` and asks it, with urllib and, where it is there, the package openai.
+
+Usage: serve_test.py HALFTONE
+
+Skipped (exit code 77) where the build has no server, for want of libcpp-httplib-dev.
+"""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+SKIPPED = 77
+CONTEXT = 64
+
+
+def write_model(path: Path) -> None:
+    """A checkpoint of llama2.c with random weights, and its tokenizer of bytes beside it."""
+    width, inner, blocks, heads, kv_heads, vocabulary = 16, 32, 2, 4, 2, 260
+    source = random.Random(1)
+
+    def numbers(count: int, mean: float, spread: float) -> bytes:
+        return struct.pack(f"<{count}f", *(source.gauss(mean, spread) for _ in range(count)))
+
+    square = width * width
+    path.write_bytes(
+        struct.pack("<7i", width, inner, blocks, heads, kv_heads, vocabulary, CONTEXT)
+        + numbers(vocabulary * width, 0, 1)
+        + numbers(blocks * width, 1, 0.1)
+        + numbers(blocks * (2 * square + 2 * square * kv_heads // heads), 0, 0.3)
+        + numbers(blocks * width, 1, 0.1)
+        + numbers(3 * blocks * width * inner, 0, 0.3)
+        + numbers(width, 1, 0.1)
+        + numbers(CONTEXT * width // heads, 0, 1)
+    )
+    names = ["<unk>", "\n<s>\n", "\n</s>\n", *(f"<0x{i:02X}>" for i in range(256)), " "]
+    pieces = [struct.pack("<fi", 0, len(name)) + name.encode() for name in names]
+    path.with_suffix(".tokenizer").write_bytes(struct.pack("<i", 8) + b"".join(pieces))
+
+
+class Server:
+    """The program while it runs; port 0 lets the system choose."""
+
+    def __init__(self, program: str, model: Path, *options: str):
+        self.words = [program, str(model), "--tokenizer", str(model.with_suffix(".tokenizer"))]
+        command = [program, "serve", *self.words[1:], "--template", "chatml", *options]
+        self.process = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE,
+                                        text=True)
+        self.log: list[dict] = []
+        while (line := json.loads(self.process.stderr.readline())).get("event") != "listening":
+            self.log.append(line)
+        self.port = line["port"]
+        self.reader = threading.Thread(target=self.read_log, daemon=True)
+        self.reader.start()
+
+    def read_log(self) -> None:
+        for line in self.process.stderr:
+            self.log.append(json.loads(line))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(self, path: str, body=None, key: str | None = None, raw: bytes | None = None,
+            kind: str = "application/json"):
+        """The status and the answer: JSON, or a text."""
+        data = raw if raw is not None else None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data)
+        if data is not None:
+            request.add_header("Content-Type", kind)
+        if key is not None:
+            request.add_header("Authorization", "Bearer " + key)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return self.status_and_answer(response.status, response)
+        except urllib.error.HTTPError as error:
+            return self.status_and_answer(error.code, error)
+
+    @staticmethod
+    def status_and_answer(status: int, response):
+        text = response.read().decode()
+        is_json = response.headers["Content-Type"] == "application/json"
+        return status, json.loads(text) if is_json else text
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(30)
+        finally:
+            self.process.kill()
+        self.reader.join()
+        return code
+
+
+def expect(what: str, wanted, found) -> None:
+    assert wanted == found, f"{what}: expected {wanted}, found {found}"
+
+
+def job(source: random.Random) -> dict:
+    """A random request for a text."""
+    front = source.choice(["", "Once upon ", "Once upon a time there "])
+    prompt = front + "".join(source.choices("abcdef ", k=source.randrange(1, 25)))
+    return {"prompt": prompt, "max_tokens": source.randrange(1, 30), "seed": source.randrange(1000),
+            "temperature": source.choice([0, 0.8]), "stop": source.choice([None, "e", ["xy", "q"]])}
+
+
+def alone(server: Server, body: dict) -> str:
+    """What `halftone generate` makes of a request."""
+    words = ["-p", body["prompt"], "-n", body["max_tokens"], "--seed", body["seed"], "--top-k", 0,
+             "--top-p", 1, "--min-p", 0, "--temperature", body["temperature"]]
+    stops = [body["stop"]] if isinstance(body["stop"], str) else body["stop"] or []
+    for stop in stops:
+        words += ["--stop", stop]
+    command = [server.words[0], "generate", *server.words[1:], "--json", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(done.stdout)["text"]
+
+
+def check_answers(server: Server) -> None:
+    status, found = server.ask("/health")
+    expect("health", (200, "ok"), (status, found["status"]))
+    status, found = server.ask("/v1/models")
+    expect("models", "tiny", found["data"][0]["id"])
+    expect("a model", (200, "model"), (server.ask("/v1/models/tiny")[0], found["data"][0]["object"]))
+    _, tokens = server.ask("/tokenize", {"content": "Once"})
+    _, found = server.ask("/detokenize", {"tokens": tokens["tokens"]})
+    expect("tokens and back", "Once", found["content"])
+    body = {"prompt": "Once", "max_tokens": 9, "seed": 3, "stop": None, "temperature": 0.8}
+    status, found = server.ask("/v1/completions", {"model": "tiny", **body})
+    expect("a completion", (200, alone(server, body)), (status, found["choices"][0]["text"]))
+    expect("its tokens", tokens["count"], found["usage"]["prompt_tokens"])
+    chat = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5, "n": 2, "seed": 1}
+    status, found = server.ask("/v1/chat/completions", chat)
+    expect("two answers", (200, 2), (status, len(found["choices"])))
+    status, metrics = server.ask("/metrics")
+    assert "halftone_generated_tokens_total" in metrics and "# TYPE" in metrics, metrics
+
+
+def check_clients(server: Server) -> None:
+    """Clients at once, each of whom gets what it gets alone, or leaves early."""
+    source = random.Random(7)
+    bodies = [job(source) for _ in range(24)]
+    wanted = [alone(server, body) for body in bodies]
+
+    def ask(i: int) -> str | None:
+        if i % 3 == 2:  # leaves
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                text = json.dumps({**bodies[i % 24], "stream": i % 2 == 0}).encode()
+                client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
+                               b"application/json\r\nContent-Length: %d\r\n\r\n" % len(text)
+                               + text[: len(text) - i % 5])
+            return None
+        if i % 3 == 1:
+            return streamed_text(server, bodies[i % 24])
+        return server.ask("/v1/completions", bodies[i % 24])[1]["choices"][0]["text"]
+
+    for clients in (1, 4, 16):
+        with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+            for i, found in enumerate(pool.map(ask, range(48))):
+                if found is not None:
+                    expect(f"text {i} of {clients} clients", wanted[i % 24], found)
+
+
+def streamed_text(server: Server, body: dict) -> str:
+    request = urllib.request.Request(
+        server.url + "/v1/completions", json.dumps({**body, "stream": True}).encode(),
+        {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        expect("type of a stream", "text/event-stream", response.headers["Content-Type"])
+        events = response.read().decode().split("\n\n")
+    expect("the end of a stream", ["data: [DONE]", ""], events[-2:])
+    pieces = [json.loads(event.removeprefix("data: ")) for event in events[:-2]]
+    return "".join(piece["choices"][0]["text"] for piece in pieces)
+
+
+def check_refusals(server: Server) -> None:
+    path = "/v1/completions"
+    cases = [
+        ("no route", ("/nowhere",), 404, "nothing is at GET /nowhere"),
+        ("another model", (path, {"prompt": "a", "model": "b"}), 404, "expected 'tiny'"),
+        ("no JSON", (path, None, None, b"{"), 400, "expected JSON"),
+        ("no text", (path, None, None, b"\xff\xfe"), 400, "expected JSON"),
+        ("deep lists", (path, None, None, b"[" * 100000), 400, "the body"),
+        ("no prompt", (path, {}), 400, "prompt: expected"),
+        ("a long prompt", (path, {"prompt": "a" * 999}), 400, "which is the context"),
+        ("a wrong type", (path, {"prompt": "a", "temperature": "hot"}), 400, "temperature"),
+        ("another type", (path, None, None, b"a=b", "text/plain"), 415, "found 'text/plain'"),
+        ("too large", (path, None, None, bytes((4 << 20) + 1)), 413, "at most 4194304"),
+        ("no key of a list", ("/tokenize", {"content": 3}), 400, "content: expected a text"),
+    ]
+    for what, words, status, message in cases:
+        found, answer = server.ask(*words)
+        expect(f"status: {what}", status, found)
+        assert message in answer["error"]["message"], f"{what}: {answer}"
+        assert answer["error"]["type"] == "invalid_request_error", answer
+    _, found = server.ask(path, {"prompt": "a", "stop": ["x" * 10000], "max_tokens": 2})
+    expect("a long stop text", 2, found["usage"]["completion_tokens"])
+    for garbage in (b"\0" * 100, b"GET\r\n\r\n", b"POST /v1/completions HTTP/1.1\r\n",
+                    b"GET / HTTP/9.9\r\n\r\n", b"A" * 100000):
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(garbage)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("DELETE", path)
+    expect("another method", 404, connection.getresponse().status)
+    connection.close()
+    expect("afterwards", 200, server.ask(path, {"prompt": "a"})[0])
+    assert any("metadata" in line.get("ignored", []) for line in server.log) or server.ask(
+        path, {"prompt": "a", "metadata": {}})[0] == 200
+
+
+def check_limits(program: str, model: Path) -> None:
+    """A key, a full queue, no time, an early end."""
+    server = Server(program, model, "--api-key", "secret", "--queue", "1", "--sequences", "1",
+                    "-n", "20", "--context", "2000")
+    body = {"prompt": "a", "max_tokens": 20}
+    try:
+        expect("no key", 401, server.ask("/v1/models")[0])
+        expect("another key", 401, server.ask("/v1/completions", body, "secrets")[0])
+        expect("health without a key", 200, server.ask("/health")[0])
+        expect("the key", 200, server.ask("/v1/completions", body, "secret")[0])
+        expect("too many tokens", 400,
+               server.ask("/v1/completions", {**body, "max_tokens": 21}, "secret")[0])
+        status, found = server.ask("/v1/completions", {**body, "n": 9}, "secret")
+        expect("a full queue", (429, "rate_limit_exceeded"), (status, found["error"]["code"]))
+    finally:
+        expect("exit code", 0, server.stop())
+    busy = Server(program, model, "--max-seconds", "0.000001")
+    try:
+        expect("no time", 503, busy.ask("/v1/completions", body)[0])
+        taken = subprocess.run([program, "serve", *busy.words[1:], "--port", str(busy.port)],
+                               capture_output=True, text=True, timeout=30)
+        expect("a port in use", (3, True), (taken.returncode, "cannot listen" in taken.stderr))
+    finally:
+        busy.stop()
+
+
+def check_end(program: str, model: Path) -> None:
+    """SIGTERM lets open answers end."""
+    server = Server(program, model, "--context", "60000", "--max-seconds", "1")
+    body = {"prompt": "a", "max_tokens": 50000, "stream": True, "temperature": 1}
+    request = urllib.request.Request(server.url + "/v1/completions", json.dumps(body).encode(),
+                                     {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        response.readline()
+        server.process.send_signal(signal.SIGTERM)
+        rest = response.read().decode()
+    assert rest.endswith("data: [DONE]\n\n"), rest[-200:]
+    expect("exit code", 0, server.process.wait(30))
+    server.reader.join()
+    expect("the last line", "ended", server.log[-1]["event"])
+
+
+def check_schemas(server: Server) -> None:
+    """Answers are valid under their schemas, also several at once."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "maximum": 9},
+                                               "b": {"type": "boolean"}}, "required": ["n", "b"]}
+    form = {"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": schema}}
+    status, answer = server.ask("/v1/chat/completions", {
+        "messages": [{"role": "user", "content": "Hi"}], "response_format": form, "n": 4,
+        "max_tokens": 300, "seed": 1})
+    expect("status", 200, status)
+    for choice in answer["choices"]:
+        expect("why it ended", "stop", choice["finish_reason"])
+        found = json.loads(choice["message"]["content"])
+        assert found["n"] in range(3, 10) and isinstance(found["b"], bool), found
+    for wrong in ({"not": {}}, {"type": "number", "minimum": 2, "maximum": 1}):
+        form["json_schema"]["schema"] = wrong
+        status, answer = server.ask("/v1/completions", {"prompt": "a", "response_format": form})
+        expect("status", 400, status)
+        assert "JSON schema" in answer["error"]["message"] or "grammar" in answer["error"]["message"]
+
+
+def check_openai(server: Server) -> None:
+    try:
+        import openai
+    except ImportError:
+        print("without the package openai")
+        return
+    client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+    expect("models", ["tiny"], [model.id for model in client.models.list()])
+    expect("a model", "tiny", client.models.retrieve("tiny").id)
+    messages = [{"role": "user", "content": "Hi"}]
+    answer = client.chat.completions.create(model="tiny", messages=messages, max_tokens=6, seed=2,
+                                            logprobs=True, top_logprobs=3)
+    content = answer.choices[0].logprobs.content
+    expect("probabilities", [3] * len(content), [len(each.top_logprobs) for each in content])
+    expect("tokens", answer.usage.completion_tokens, len(content))
+    stream = client.chat.completions.create(model="tiny", messages=messages, max_tokens=6, seed=2,
+                                            stream=True, stream_options={"include_usage": True})
+    pieces = list(stream)
+    text = "".join(p.choices[0].delta.content or "" for p in pieces if p.choices)
+    expect("the same as a stream", answer.choices[0].message.content, text)
+    expect("usage", answer.usage.total_tokens, pieces[-1].usage.total_tokens)
+    done = client.completions.create(model="tiny", prompt=["a", "b"], max_tokens=3, n=2, logprobs=1)
+    expect("choices", [0, 1, 2, 3], [choice.index for choice in done.choices])
+    for wrong, kind in (({"model": "b"}, openai.NotFoundError),
+                        ({"temperature": -1}, openai.BadRequestError)):
+        try:
+            client.chat.completions.create(**{"model": "tiny", "messages": messages, **wrong})
+            raise AssertionError(f"{wrong} is taken")
+        except kind as error:
+            assert error.body["param"] in ("model", "temperature"), error.body
+
+
+def main() -> int:
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "tiny.bin"
+        write_model(model)
+        tried = subprocess.run([program, "serve", str(model), "--tokenizer",
+                                str(model.with_suffix(".tokenizer")), "--host", "192.0.2.1"],
+                               capture_output=True, text=True, timeout=30)
+        if tried.returncode == 4:
+            print("skipped:", tried.stderr)
+            return SKIPPED
+        expect("a host of another machine", 3, tried.returncode)
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        server = Server(program, model)
+        try:
+            check_answers(server)
+            check_clients(server)
+            check_refusals(server)
+            check_schemas(server)
+            check_openai(server)
+            expect("exit code after SIGTERM", 0, server.stop())
+        finally:
+            server.process.kill()
+        check_limits(program, model)
+        check_end(program, model)
+    print("passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
