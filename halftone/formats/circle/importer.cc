@@ -63,7 +63,8 @@ ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants)
 ir::Graph Importer::run_subgraph(std::size_t index,
                                  const std::map<std::size_t, ir::Tensor>& constants) {
   constexpr int kMaxDepth = 32;
-  constexpr std::size_t kNestedOperatorBytes = 1024;
+  // Subgraphs that name each other twice would expand to very many nodes.
+  constexpr std::size_t kMaxNested = std::size_t{1} << 16;
   if (depth_ == kMaxDepth) {
     fail(ErrorKind::kUnsupported,
          "nested subgraphs: expected at most " + std::to_string(kMaxDepth) + " levels");
@@ -74,13 +75,17 @@ ir::Graph Importer::run_subgraph(std::size_t index,
   Importer nested(file, options, nullptr);
   nested.depth_ = depth_ + 1;
   nested.charged_bytes_ = charged_bytes_;
-  // Subgraphs that name each other twice would expand to very many nodes.
-  nested.charge(kNestedOperatorBytes * file.num_operators());
+  nested.nested_operators_ = nested_operators_ + file.num_operators();
+  if (nested.nested_operators_ > kMaxNested) {
+    fail(ErrorKind::kUnsupported, "subgraphs that name each other: expected at most " +
+                                      std::to_string(kMaxNested) + " operators in all uses");
+  }
   const std::vector<std::size_t> inputs = file.graph_inputs();
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
   ir::Graph graph = nested.run_with(by_tensor);
   charged_bytes_ = nested.charged_bytes_;
+  nested_operators_ = nested.nested_operators_;
   return graph;
 }
 

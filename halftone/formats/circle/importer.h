@@ -128,7 +128,8 @@ class Importer {
   std::vector<std::string> refusals_;               ///< supported operators with unsupported
                                                     ///< options or inputs
   std::size_t charged_bytes_ = 0;
-  int depth_ = 0;  ///< of the subgraph
+  int depth_ = 0;                     ///< of the subgraph
+  std::size_t nested_operators_ = 0;  ///< of all subgraphs so far
 };
 
 /// The import of one operator.

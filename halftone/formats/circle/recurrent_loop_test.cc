@@ -239,6 +239,27 @@ TEST(Branches, NeedOneType) {
                                       "other: expected one type"));
 }
 
+TEST(Branches, ThatDoubleAreRefused) {
+  constexpr int kLevels = 18;
+  FileBuilder file;
+  for (int level = 0; level < kLevels; ++level) {
+    if (level > 0) file.subgraph();
+    const FileTensor one_float{{1}};
+    const auto x = file.tensor(one_float);
+    const FileTensor flag_type{{1}, TensorType::BOOL};
+    const auto flag = file.computed(Op::kLess, {x, x}, flag_type);
+    schema::IfOptionsT options;
+    options.then_subgraph_index = level + 1;
+    options.else_subgraph_index = level + 1;
+    const bool is_last = level + 1 == kLevels;
+    file.ends({x}, {is_last ? file.computed(Op::kAbs, {x}, one_float)
+                            : file.computed(Op::kIf, {flag, x}, one_float, united(options))});
+  }
+  const Error error = error_of([&] { import_circle(file.bytes()); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_THAT(error.what(), HasSubstr("subgraphs that name each other: expected at most 65536"));
+}
+
 TEST(RecurrentLoop, RefusesDeepNesting) {
   const auto file = edited(keras_lstm({}), [](schema::ModelT& model) {
     auto& body = *model.subgraphs[2];

@@ -8,6 +8,7 @@
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/testing.h"
 #include "halftone/ir/verify.h"
+#include "halftone/ir/work.h"
 
 namespace halftone::ir {
 namespace {
@@ -104,6 +105,20 @@ Loop doubling() {
   body->add_output(body->add_node("go", Binary{BinaryKind::kLess, {}}, {t, end}));
   body->add_output(body->add_node("sum", test::kAdd, {s, s}));
   return {.body = body, .is_while = true, .keeps = {true}};
+}
+
+TEST(Loop, CountsTheProductsOfAllIterations) {
+  auto body = std::make_shared<Graph>(*sums(2));
+  const ValueId w = body->add_constant("w", floats({2, 2}, {1, 2, 3, 4}));
+  const ValueId y = body->add_node("fc", FullyConnected{}, {body->inputs()[2], w});
+  body->set_outputs({y, y});
+  Loop loop = scan(2, 3);
+  loop.body = body;
+  const Graph graph = graph_of(loop, {2}, {3, 2});
+  for (const NodeId id : graph.topological_order()) {
+    const bool is_loop = std::holds_alternative<Loop>(graph.node(id).op);
+    EXPECT_EQ(work_of(graph, graph.node(id)).products(), is_loop ? 3 * 2 * 2 : 0);
+  }
 }
 
 TEST(Loop, EndsWhereItsConditionOrLimitSays) {

@@ -199,6 +199,7 @@ Kernel create_loop(const NodeContext& context) {
     loop->stacks.emplace_back(whole.shape, op.stacks[s], whole.element);
   }
   place_states(*loop);
+  loop->op.body = nullptr;  // its plan has what it needs of the weights
   Kernel kernel;
   kernel.scratch_bytes = loop->scratch_bytes;
   kernel.packed_bytes = loop->body->packed_weight_bytes() + loop->body->constant_bytes();

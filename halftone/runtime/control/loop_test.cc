@@ -99,6 +99,17 @@ TEST(Loop, CountsTheMemoryOfItsBody) {
   EXPECT_GE(plan->packed_weight_bytes(), 18 * sizeof(float));
 }
 
+TEST(Loop, KeepsNoWeightsBesideThoseOfThePlan) {
+  const auto plan = make_plan(nested(3), {.batch = 4});
+  for (const PlanStep& step : plan->steps()) {
+    const auto* loop = std::get_if<ir::Loop>(&plan->graph().node(step.node).op);
+    if (loop == nullptr) continue;
+    for (std::size_t v = 0; v < loop->body->num_values(); ++v) {
+      EXPECT_EQ(loop->body->constant(ir::ValueId{static_cast<std::uint32_t>(v)}), nullptr);
+    }
+  }
+}
+
 TEST(Loop, WithoutAnEndIsAnError) {
   auto body = std::make_shared<ir::Graph>();
   add_iteration(*body);

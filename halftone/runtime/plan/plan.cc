@@ -173,6 +173,22 @@ void release_packed_constants(ir::Graph& graph, std::span<const PlanStep> steps)
   }
 }
 
+/// Releases the constants of bodies, which have plans of their own.
+void release_bodies(ir::Graph& graph) {
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!std::holds_alternative<ir::Loop>(node.op)) continue;
+    auto loop = std::get<ir::Loop>(node.op);
+    auto body = std::make_shared<ir::Graph>(*loop.body);
+    release_bodies(*body);
+    for (std::size_t v = 0; v < body->num_values(); ++v) {
+      body->release_constant(ir::ValueId{static_cast<std::uint32_t>(v)});
+    }
+    loop.body = std::move(body);
+    graph.replace_node(id, std::move(loop), node.inputs);
+  }
+}
+
 }  // namespace
 
 std::size_t Plan::constant_bytes() const {
@@ -221,6 +237,7 @@ std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& optio
   parts.steps = make_steps(prepared, options);
   parts.graph = std::move(prepared.graph);
   release_packed_constants(parts.graph, parts.steps);
+  release_bodies(parts.graph);
   // What lies on a device follows from the steps before, so they must all run.
   if (options.execution.device == nullptr) guard_branches(parts);
   lay_out_memory(prepared.layouts, parts);

@@ -72,6 +72,7 @@ void import_while(OperatorImport& op) {
             options->body_subgraph_index() > 0,
         "has no subgraphs");
   const FileModel& file = op.importer().file();
+  if (!file.is_main()) return import_loop(op);
   const FileModel body = file.subgraph(static_cast<std::size_t>(options->body_subgraph_index()));
   const auto found =
       layer_of(file.subgraph(static_cast<std::size_t>(options->cond_subgraph_index())), body);
