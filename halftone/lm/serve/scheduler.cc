@@ -193,12 +193,22 @@ void Scheduler::evict(Request& request) {
   });
 }
 
+void Scheduler::leave_out_long(std::vector<Request*>& requests) {
+  constexpr std::size_t kShortPrompt = 16;  // tokens, which take little longer than one
+  const auto is_long = [](const Request* each) { return each->pending() > kShortPrompt; };
+  const bool has_short = std::ranges::any_of(
+      requests, [&](const Request* each) { return each->is_reading() && !is_long(each); });
+  has_left_out_ = has_short && !has_left_out_ && std::ranges::any_of(requests, is_long);
+  if (has_left_out_) std::erase_if(requests, is_long);
+}
+
 std::vector<Scheduler::Request*> Scheduler::divide_run() {
   std::vector<Request*> requests;
   for (const auto& request : requests_) {
     if (!request->sequence || request->text.has_ended()) continue;
     if (!request->is_reading() || request->text.goes_on()) requests.push_back(request.get());
   }
+  leave_out_long(requests);
   // Who wants least comes first, and what it leaves of its part is for the others.
   std::ranges::stable_sort(requests, {}, &Request::pending);
   std::size_t left = std::max(options_.run_tokens, requests.size());

@@ -66,7 +66,7 @@ struct ServeCounts {
 /// Who waits gets a sequence in the order of priority, then of the clients with the fewest running
 /// texts, then of time. A text of higher priority takes the sequence of one of lower priority,
 /// which waits and goes on later. Tokens of a run are divided so that none has more than another
-/// that wants as many: short prompts do not wait for long ones.
+/// that wants as many, and a short prompt gets a run without long ones.
 class Scheduler {
  public:
   using Id = std::uint64_t;
@@ -110,6 +110,8 @@ class Scheduler {
   [[nodiscard]] Request* victim_for(const Request& request) const;
   void start(Request& request);
   void evict(Request& request);
+  /// Gives short prompts a run without long ones, but not two runs one after the other.
+  void leave_out_long(std::vector<Request*>& requests);
   /// The next run: what each running text adds to it.
   [[nodiscard]] std::vector<Request*> divide_run();
   void run();
@@ -127,8 +129,9 @@ class Scheduler {
   const Tokenizer& tokenizer_;
   SchedulerOptions options_;
   CacheSlots slots_;
-  Requests requests_;         ///< in the order of their ids
-  mutable std::mutex mutex_;  ///< of all below
+  Requests requests_;          ///< in the order of their ids
+  bool has_left_out_ = false;  ///< long prompts, in the last run
+  mutable std::mutex mutex_;   ///< of all below
   Requests submitted_;
   std::vector<Id> cancelled_;
   Id cancelled_up_to_ = 0;  ///< texts with these ids too

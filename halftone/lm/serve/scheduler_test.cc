@@ -214,6 +214,17 @@ TEST_F(SchedulerTest, KeepsAShortPromptFromWaitingForLongOnes) {
   EXPECT_EQ(results_.size(), 5U);
 }
 
+TEST_F(SchedulerTest, KeepsLongPromptsFromWaitingForShortOnes) {
+  Decoder decoder = model(2);
+  Scheduler scheduler(decoder, tokenizer_, {.run_tokens = 16});
+  submit(scheduler, job(std::string(80, 'a'), 1), 0);
+  for (std::size_t i = 1; results_.count(0) == 0; ++i) {
+    ASSERT_LT(i, 20U) << "a short one after the other, each in a run or two";
+    submit(scheduler, job(std::string(9, static_cast<char>('a' + i)), 1), i);
+    while (results_.count(i) == 0) scheduler.step();
+  }
+}
+
 TEST_F(SchedulerTest, RefusesWhatWaitsTooMuch) {
   Decoder decoder = model(1);
   Scheduler scheduler(decoder, tokenizer_, {.max_waiting = 2});
