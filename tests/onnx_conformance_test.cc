@@ -127,10 +127,13 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
 }
 
 /// Runs a graph on one set of tensors and describes the error.
-std::string run(const ir::Graph& graph, const std::vector<TensorProto>& inputs,
-                const std::vector<TensorProto>& outputs) {
+/// @param names  of the inputs of the model, of which the graph has some
+std::string run(const ir::Graph& graph, const std::vector<std::string>& names,
+                const std::vector<TensorProto>& inputs, const std::vector<TensorProto>& outputs) {
   std::vector<ir::Tensor> tensors;
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+  for (const ir::ValueId id : graph.inputs()) {
+    const auto name = std::ranges::find(names, graph.value(id).name);
+    const auto i = static_cast<std::size_t>(name - names.begin());
     tensors.push_back(formats::onnx::decode_tensor(inputs.at(i), nullptr));
   }
   runtime::PlanSettings options;
@@ -158,7 +161,9 @@ std::string failure(const fs::path& folder) {
       if (!graph && inputs.size() > 1) graph = imported(model, inputs, 1, refusal);
       if (!graph && !inputs.empty()) graph = imported(model, inputs, 0, refusal);
       if (!graph) return refusal;
-      std::string wrong = run(*graph, inputs, outputs);
+      std::vector<std::string> names;
+      for (const auto& input : model.graph().input()) names.push_back(input.name());
+      std::string wrong = run(*graph, names, inputs, outputs);
       if (!wrong.empty()) return wrong;
     }
   } catch (const Error& error) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/api/evaluate.h"
+#include "halftone/api/fixed_part.h"
 #include "halftone/api/loss_causes.h"
 #include "halftone/api/run.h"
 #include "halftone/api/sample_shapes.h"
@@ -121,7 +122,9 @@ void add_kernels(NetworkFigures& figures, const Network& network, const ModelRep
 /// A network and what a report needs of it.
 struct Part {
   explicit Part(const Network& of)
-      : network(of), figures(describe(of)), graph(prepared(of, Purpose::kFitOnFloats)) {}
+      : network(of),
+        figures(describe(of)),
+        graph(fixed_part(prepared(of, Purpose::kFitOnFloats))) {}
   const Network& network;
   NetworkFigures figures;
   ir::Graph graph;  ///< whose layers are compared: float32 at its ends, weights codes or float32

@@ -16,7 +16,8 @@ namespace {
 /// Whether an operator has extents among its attributes.
 bool has_extents(const ir::Operator& op) {
   return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::BroadcastTo>(op) ||
-         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Resize>(op);
+         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Resize>(op) ||
+         std::holds_alternative<ir::TopK>(op);
 }
 
 /// Whether an operator has extents among its attributes that may depend on those of its input.
@@ -26,6 +27,7 @@ bool may_have_extents(const ir::Operator& op, const ir::Shape& x) {
   if (std::holds_alternative<ir::BroadcastTo>(op)) return true;
   if (std::holds_alternative<ir::Loop>(op)) return true;
   if (const auto* slice = std::get_if<ir::Slice>(&op)) return ir::is_expression(x[slice->axis]);
+  if (const auto* top = std::get_if<ir::TopK>(&op)) return ir::is_expression(x[top->axis]);
   if (const auto* resize = std::get_if<ir::Resize>(&op)) return ir::is_expression(x[resize->axis]);
   return false;
 }

@@ -12,6 +12,7 @@
 #include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/fit_warnings.h"
+#include "halftone/api/fixed_part.h"
 #include "halftone/api/open_form.h"
 #include "halftone/api/sample_shapes.h"
 #include "halftone/base/error.h"
@@ -45,12 +46,17 @@ compress::QuantizedGraph fitted(const Network& network, const data::Dataset& dat
   const std::optional<OpenForm> open = open_form(network, data);
   const Network bound = with_samples(network, data);
   const ir::Graph graph = open ? open->filled() : prepared(bound, Purpose::kQuantize);
-  compress::QuantizedGraph result = fit(graph);
-  const auto warn = [&](std::vector<std::string> lines) {
-    std::ranges::move(lines, std::back_inserter(result.warnings));
+  std::vector<std::string> lines;
+  compress::QuantizedGraph result = fit_fixed_part(graph, [&](const ir::Graph& part) {
+    compress::QuantizedGraph found = fit(part);
+    lines = costly_layers(part, found, data, options);
+    return found;
+  });
+  const auto warn = [&](std::vector<std::string> more) {
+    std::ranges::move(more, std::back_inserter(result.warnings));
   };
   warn(kept_layers(graph));
-  warn(costly_layers(graph, result, data, options));
+  warn(std::move(lines));
   warn(slow_layers(result.graph));
   if (const auto reason = reopen(open, result.graph)) warn({*reason});
   const bool stays_open = !ir::open_extents(result.graph).empty();

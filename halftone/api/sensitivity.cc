@@ -11,6 +11,7 @@
 #include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/export_c.h"
+#include "halftone/api/fixed_part.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/open_form.h"
 #include "halftone/api/sample_shapes.h"
@@ -105,7 +106,8 @@ std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;
-  const ir::Graph graph = prepared(with_samples(std::move(network), data), Purpose::kQuantize);
+  const ir::Graph graph =
+      fixed_part(prepared(with_samples(std::move(network), data), Purpose::kQuantize));
   std::optional<StateFile> state;
   check_state(name, data, settings);
   const auto options = with_state(kStateKind, graph, data, settings, state);
@@ -116,8 +118,9 @@ compress::Sensitivity sensitivity_of(const Network& codes, const Network& refere
                                      const data::Dataset& data,
                                      const compress::MeasureSettings& options) {
   const Network quantized = with_samples(codes, data);
-  const ir::Graph graph = prepared(quantized, Purpose::kFitOnFloats);
-  const ir::Graph other = prepared(with_samples(reference, data), Purpose::kFitOnFloats);
+  const ir::Graph graph = fixed_part(prepared(quantized, Purpose::kFitOnFloats));
+  const ir::Graph other =
+      fixed_part(prepared(with_samples(reference, data), Purpose::kFitOnFloats));
   compress::MeasureSettings how = options;
   if (options.costs) {
     how.costs = [&](const ir::Graph& /*on floats*/, const std::vector<std::string>& layers) {

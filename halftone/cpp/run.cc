@@ -143,11 +143,17 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
     std::vector<Tensor> results;
     for (const ir::ValueId id : plan.outputs()) {
       const ir::Value& value = plan.graph().value(id);
-      results.emplace_back(static_cast<Type>(value.type.encoding.element), extents_of(value));
+      const bool is_known = value.type.shape.is_static();
+      results.emplace_back(static_cast<Type>(value.type.encoding.element),
+                           is_known ? extents_of(value) : Extents{0});
     }
     std::vector<std::span<std::byte>> destinations;
     for (Tensor& result : results) destinations.push_back(result.bytes());
     run(sources, destinations);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (plan.graph().value(plan.outputs()[i]).type.shape.is_static()) continue;
+      results[i] = to_public(state_->sessions.last().output_tensor(i));
+    }
     return results;
   });
 }

@@ -15,6 +15,7 @@
 #include "halftone/export_c/vectors.h"
 #include "halftone/export_c/web.h"
 #include "halftone/ir/code_parameters.h"
+#include "halftone/ir/stages.h"
 
 namespace halftone::export_c {
 namespace {
@@ -121,6 +122,7 @@ namespace {
 Program checked_program(const ir::Graph& graph, const v0::ExportCOptions& options,
                         const BorderCodes& codes) {
   check(options);
+  ir::require_no_definitions(graph, "C");
   Program program = make_program(graph, options.name, core_named(options.core));
   add_codes(program.inputs, codes.inputs);
   add_codes(program.outputs, codes.outputs);

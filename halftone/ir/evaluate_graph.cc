@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "halftone/ir/extent.h"
+#include "halftone/ir/open_extents.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::ir {
@@ -58,11 +60,25 @@ std::vector<Tensor> evaluate_graph(const Graph& graph, const std::vector<Tensor>
     }
     return &values.at(id);
   };
+  Sizes sizes;  // of a graph that computes some
+  for (const Definition& each : graph.definitions()) {
+    sizes.emplace(kBatchSymbol, static_cast<Dim>(batch));
+    if (graph.producer(each.value)) continue;
+    sizes.emplace(each.symbol, value(each.value)->as<std::int64_t>()[0]);
+  }
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
     std::vector<const Tensor*> operands;
     for (const ValueId input : node.inputs) operands.push_back(value(input));
-    values.emplace(node.output, evaluate_operator(with_batch(node.op, batch), operands));
+    Operator op = with_batch(node.op, batch);
+    if (!sizes.empty() && operands[0] != nullptr) {
+      op = with_sizes(std::move(op), operands[0]->shape(), sizes);
+    }
+    values.emplace(node.output, evaluate_operator(op, operands));
+    for (const Definition& each : graph.definitions()) {
+      if (each.value != node.output) continue;
+      sizes.emplace(each.symbol, values.at(node.output).as<std::int64_t>()[0]);
+    }
   }
   std::vector<Tensor> outputs;
   for (const ValueId id : graph.outputs()) outputs.push_back(value(id)->clone());

@@ -280,14 +280,17 @@ Extent Extent::greatest(const Extent& a, const Extent& b) {
 }
 
 bool Extent::is_at_least(std::int64_t number) const {
-  // A product of symbols is at least 1, one with other factors at least 0 where these are.
+  // A product of symbols is at least 1, one with other factors, or symbols that may be 0, at least
+  // 0 where these are.
   std::int64_t low = 0;
   for (const auto& [text, term] : terms_) {
     if (term.factor < 0 && !text.empty()) return false;
     bool all_symbols = true;
     for (const auto& atom : term.atoms) {
-      if (atom->kind == Atom::Kind::kSymbol) continue;
+      const bool is_symbol = atom->kind == Atom::Kind::kSymbol;
+      if (is_symbol && !is_computed(atom->text)) continue;
       all_symbols = false;
+      if (is_symbol) continue;
       const bool both = atom->a.is_at_least(0) && atom->b.is_at_least(0);
       if (!both) return false;
     }

@@ -23,9 +23,14 @@ using Sizes = std::map<std::string, Dim>;
 /// The symbol of the batch, kBatch.
 inline constexpr const char* kBatchSymbol = "N";
 
-/// An integer that depends on symbols >= 1: a sum of c x1 x2 ... with integers c, where each factor
-/// is a symbol, the floor of a quotient, a minimum or a maximum of two such integers. Two of equal
-/// text() are equal; it depends on nothing but the operations and the names.
+/// Symbols that begin with this are numbers that the network computes: see Graph::define().
+inline constexpr char kComputedMark = '#';
+inline bool is_computed(const std::string& symbol) { return symbol.starts_with(kComputedMark); }
+
+/// An integer that depends on symbols >= 1, or >= 0 where the network computes them: a sum of c x1
+/// x2 ... with integers c, where each factor is a symbol, the floor of a quotient, a minimum or a
+/// maximum of two such integers. Two of equal text() are equal; it depends on nothing but the
+/// operations and the names.
 class Extent {
  public:
   Extent() = default;
@@ -56,7 +61,7 @@ class Extent {
   [[nodiscard]] static Extent least(const Extent& a, const Extent& b);
   [[nodiscard]] static Extent greatest(const Extent& a, const Extent& b);
 
-  /// Whether it is at least a number for all symbols >= 1; false where that is not known.
+  /// Whether it is at least a number for all symbols; false where that is not known.
   [[nodiscard]] bool is_at_least(std::int64_t number) const;
 
   bool operator==(const Extent& other) const { return text() == other.text(); }

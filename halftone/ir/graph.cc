@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::ir {
 
@@ -72,6 +74,39 @@ void Graph::tie(ValueId before, ValueId after) {
   states_.push_back({before, after});
 }
 
+void Graph::define(std::string symbol, ValueId value) {
+  verified_.clear();
+  definitions_.push_back({std::move(symbol), value});
+}
+
+std::string Graph::fresh_symbol() const {
+  for (std::size_t i = definitions_.size();; ++i) {
+    const std::string symbol = kComputedMark + std::to_string(i);
+    const bool is_taken = std::ranges::any_of(
+        definitions_, [&](const Definition& known) { return known.symbol == symbol; });
+    if (!is_taken) return symbol;
+  }
+}
+
+void Graph::undefine(const std::string& symbol) {
+  verified_.clear();
+  std::erase_if(definitions_, [&](const Definition& known) { return known.symbol == symbol; });
+}
+
+void Graph::make_input(ValueId id) {
+  const NodeId from = *producer(id);
+  unlink(from);
+  nodes_[index(from)].reset();
+  producers_[index(id)].reset();
+  inputs_.push_back(id);
+}
+
+void Graph::remove_input(ValueId id) {
+  HALFTONE_ASSERT(num_uses(id) == 0);
+  verified_.clear();
+  std::erase(inputs_, id);
+}
+
 bool Graph::is_tied(ValueId id) const {
   return id != kAbsent && std::ranges::any_of(states_, [id](const State& state) {
            return state.before == id || state.after == id;
@@ -129,6 +164,15 @@ void Graph::append(const Graph& other) {
     const ValueId after = state.after == kAbsent ? kAbsent : copies[index(state.after)];
     states_.push_back({copies[index(state.before)], after});
   }
+  for (const Definition& each : other.definitions()) {
+    const bool is_taken = std::ranges::any_of(
+        definitions_, [&](const Definition& known) { return known.symbol == each.symbol; });
+    if (is_taken) {
+      fail(ErrorKind::kUnsupported,
+           "two networks whose extents depend on data cannot run side by side");
+    }
+    definitions_.push_back({each.symbol, copies[index(each.value)]});
+  }
 }
 
 const Node& Graph::node(NodeId id) const {
@@ -153,6 +197,11 @@ std::vector<NodeId> Graph::topological_order() const {
       readers[index(*producers_[index(input)])].push_back(n);
       ++missing[n];
     }
+    for (const ValueId value : defining_values(*nodes_[n])) {
+      if (!producers_[index(value)]) continue;
+      readers[index(*producers_[index(value)])].push_back(n);
+      ++missing[n];
+    }
     if (missing[n] == 0) ready.push(n);
   }
   std::vector<NodeId> order;
@@ -174,7 +223,9 @@ void Graph::fail_cycle(std::span<const std::size_t> missing) const {
   // A node that could not run lies on a cycle or behind one. Walking upstream from it ends on the
   // cycle.
   for (std::size_t steps = 0; steps < nodes_.size(); ++steps) {
-    for (const ValueId input : nodes_[n]->inputs) {
+    std::vector<ValueId> inputs = defining_values(*nodes_[n]);
+    inputs.insert(inputs.end(), nodes_[n]->inputs.begin(), nodes_[n]->inputs.end());
+    for (const ValueId input : inputs) {
       if (input == kAbsent || !producers_[index(input)]) continue;
       if (!is_stuck(missing[index(*producers_[index(input)])])) continue;
       n = index(*producers_[index(input)]);
@@ -194,7 +245,10 @@ std::vector<NodeId> Graph::consumers(ValueId id) const {
 }
 
 std::size_t Graph::num_uses(ValueId id) const {
-  return readers_.at(index(id)).size() + static_cast<std::size_t>(std::ranges::count(outputs_, id));
+  const auto defined =
+      std::ranges::count_if(definitions_, [id](const Definition& d) { return d.value == id; });
+  return readers_.at(index(id)).size() +
+         static_cast<std::size_t>(std::ranges::count(outputs_, id) + defined);
 }
 
 void Graph::replace_node(NodeId id, Operator op, std::vector<ValueId> inputs) {
@@ -235,6 +289,9 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   for (State& state : states_) {
     if (state.after == from) state.after = to;
   }
+  for (Definition& each : definitions_) {
+    if (each.value == from) each.value = to;
+  }
 }
 
 void Graph::set_input_type(ValueId id, ValueType type) {
@@ -249,13 +306,30 @@ void Graph::infer_all() {
   }
 }
 
+std::vector<ValueId> Graph::defining_values(const Node& node) const {
+  if (definitions_.empty()) return {};
+  std::set<std::string> symbols;
+  const auto add = [&](Dim extent) {
+    if (is_expression(extent)) extent_of(extent).add_symbols(symbols);
+  };
+  for (const Dim extent : value(node.output).type.shape.dims()) add(extent);
+  if (const auto* slice = std::get_if<Slice>(&node.op)) add(static_cast<Dim>(slice->begin));
+  std::vector<ValueId> values;
+  for (const Definition& each : definitions_) {
+    if (symbols.contains(each.symbol)) values.push_back(each.value);
+  }
+  return values;
+}
+
 std::size_t Graph::remove_unused_nodes() {
   std::vector<bool> needed(values_.size(), false);
   for (const ValueId id : outputs_) needed[index(id)] = true;
   const std::vector<NodeId> order = topological_order();
   std::size_t removed = 0;
+  std::vector<ValueId> defining;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     if (!needed[index(node(*id).output)]) {
+      std::erase_if(definitions_, [&](const Definition& d) { return d.value == node(*id).output; });
       remove_node(*id);
       ++removed;
       continue;
@@ -263,7 +337,13 @@ std::size_t Graph::remove_unused_nodes() {
     for (const ValueId input : node(*id).inputs) {
       if (input != kAbsent) needed[index(input)] = true;
     }
+    for (const ValueId value : defining_values(node(*id))) {
+      needed[index(value)] = true;
+      defining.push_back(value);
+    }
   }
+  std::erase_if(definitions_,
+                [&](const Definition& d) { return std::ranges::count(defining, d.value) == 0; });
   for (std::size_t v = 0; v < values_.size(); ++v) {
     if (!needed[v]) values_[v].constant.reset();
   }

@@ -53,6 +53,13 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
+/// An extent that the network computes.
+struct Definition {
+  std::string symbol;       ///< of ir/extent.h, with kComputedMark
+  ValueId value = kAbsent;  ///< int64 []
+  bool operator==(const Definition&) const = default;
+};
+
 /// A mark that a change removes. Setting it is safe for any number of threads that read the graph.
 class Mark {
  public:
@@ -90,8 +97,23 @@ class Graph {
   /// a function, (inputs, states) -> (outputs, states); who runs it keeps the states.
   /// verify() requires equal types, without the batch or with the same, and each tied once.
   void tie(ValueId before, ValueId after);
+  /// Makes an extent of a computed number. Values whose shapes depend on the symbol follow its
+  /// value, also where no node leads from one to the other; a run plans them when it has the
+  /// number: ir/stages.h.
+  /// @param symbol  with kComputedMark
+  void define(std::string symbol, ValueId value);
+  /// A symbol that the graph does not define yet.
+  [[nodiscard]] std::string fresh_symbol() const;
+  [[nodiscard]] std::span<const Definition> definitions() const { return definitions_; }
+  /// Forgets a definition, since the symbol has a number or nothing depends on it.
+  void undefine(const std::string& symbol);
+  /// Makes an input of a computed value; its node is removed.
+  void make_input(ValueId id);
+  /// Removes an input without readers.
+  void remove_input(ValueId id);
   /// Appends a copy of another graph: its inputs, nodes, outputs and states follow those of this
   /// graph. Constants are shared.
+  /// @throws Error kUnsupported if both define a symbol
   void append(const Graph& other);
   /// Makes plain inputs and outputs of all states.
   void untie() {
@@ -121,15 +143,15 @@ class Graph {
   /// The constant a value holds, or null.
   [[nodiscard]] const Constant* constant(ValueId id) const;
 
-  /// The nodes ordered so that each follows those it depends on. Among nodes that are ready, the
-  /// oldest comes first.
+  /// The nodes ordered so that each follows those it depends on, also for its extents. Among nodes
+  /// that are ready, the oldest comes first.
   /// @throws Error kFormat "the graph has a cycle through node 'NAME'"
   [[nodiscard]] std::vector<NodeId> topological_order() const;
   /// The node that computes a value; none for inputs and constants.
   [[nodiscard]] std::optional<NodeId> producer(ValueId id) const;
   /// The nodes that read a value, each once, oldest first.
   [[nodiscard]] std::vector<NodeId> consumers(ValueId id) const;
-  /// Number of uses of a value: inputs of nodes plus outputs of the graph.
+  /// Number of uses of a value: inputs of nodes plus outputs of the graph and definitions.
   [[nodiscard]] std::size_t num_uses(ValueId id) const;
 
   void rename(ValueId id, std::string name) { values_.at(index(id)).name = std::move(name); }
@@ -143,7 +165,7 @@ class Graph {
   void absorb(NodeId first, NodeId second, Operator op, std::vector<ValueId> inputs);
   /// Removes a node. @throws Error kInternal if its output still has readers
   void remove_node(NodeId id);
-  /// Makes every reader of `from`, outputs of the graph included, read `to`.
+  /// Makes every reader of `from`, outputs of the graph and definitions included, read `to`.
   void replace_uses(ValueId from, ValueId to);
   /// Changes the type of a graph input; call infer_all() afterwards.
   void set_input_type(ValueId id, ValueType type);
@@ -155,8 +177,9 @@ class Graph {
     verified_.clear();
     values_.at(index(id)).constant.reset();
   }
-  /// Removes the nodes that no output of the graph depends on, and releases constants that only
-  /// they read; inputs of the graph stay. Returns the number of removed nodes.
+  /// Removes the nodes that no output of the graph depends on and the definitions of symbols
+  /// without use, and releases constants that only they read; inputs of the graph stay. Returns the
+  /// number of removed nodes.
   std::size_t remove_unused_nodes();
 
   /// Whether verify() has accepted the graph since it last changed; names do not count.
@@ -172,6 +195,8 @@ class Graph {
   [[noreturn]] void fail_cycle(std::span<const std::size_t> missing) const;
 
   ValueId add_value(Value value);
+  /// The values of the definitions that extents of a node use.
+  [[nodiscard]] std::vector<ValueId> defining_values(const Node& node) const;
   void link(NodeId id);
   void unlink(NodeId id);
 
@@ -182,6 +207,7 @@ class Graph {
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
   std::vector<State> states_;
+  std::vector<Definition> definitions_;
   Mark verified_;
 };
 

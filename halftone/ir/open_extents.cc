@@ -38,7 +38,8 @@ std::size_t filled(std::size_t extent, const Sizes& sizes) {
   return static_cast<std::size_t>(dim_of(extent_of(dim).with(sizes)));
 }
 
-/// The operator with numbers in its attributes. @param x  its first input, with numbers
+}  // namespace
+
 Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
   if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = with_sizes(reshape->shape, sizes);
   if (auto* repeat = std::get_if<BroadcastTo>(&op))
@@ -57,6 +58,7 @@ Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
     result->shape = with_sizes(result->shape, sizes);
     result->offset = with_sizes(Shape{result->offset}, sizes)[0];
   }
+  if (auto* top = std::get_if<TopK>(&op)) top->k = filled(top->k, sizes);
   if (auto* resize = std::get_if<Resize>(&op)) {
     resize->count = filled(resize->count, sizes);
     if (resize->scale == 0 && x[resize->axis] > 0) {
@@ -65,8 +67,6 @@ Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
   }
   return op;
 }
-
-}  // namespace
 
 std::vector<std::string> open_extents(const Graph& graph) {
   std::vector<std::string> names;
@@ -125,9 +125,11 @@ void fill_in_extents(Graph& graph, const Sizes& sizes) {
   for (const NodeId id : graph.topological_order()) {
     std::vector<ValueId> inputs = graph.node(id).inputs;
     const Shape x = graph.value(inputs[0]).type.shape;
-    Operator op = with_sizes(graph.node(id).op, x, sizes);
+    Operator op = with_context(describe(graph.node(id)),
+                               [&] { return with_sizes(graph.node(id).op, x, sizes); });
     graph.replace_node(id, std::move(op), std::move(inputs));
   }
+  for (const auto& [name, size] : sizes) graph.undefine(name);
 }
 
 }  // namespace halftone::ir

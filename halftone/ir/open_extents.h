@@ -12,7 +12,8 @@
 
 namespace halftone::ir {
 
-/// Names of the open extents of the inputs of a graph, except the batch, in order.
+/// Names of the open extents of the inputs of a graph, except the batch, in order. Those that the
+/// network computes are not among them.
 std::vector<std::string> open_extents(const Graph& graph);
 
 /// What to do about the open extents of a graph: "input 'x' [N, 3, H, W]: expected numbers for H
@@ -27,8 +28,13 @@ std::string how_to_give_extents(const Graph& graph);
 Sizes sizes_of(const Graph& graph, std::span<const ValueId> inputs,
                std::span<const std::optional<Shape>> found);
 
-/// Replaces the open extents by numbers, in types and attributes. The batch may stay open. Ids
-/// stay.
+/// An operator with numbers in its attributes, where symbols have some.
+/// @param x  its first input, with numbers
+/// @throws Error as dim_of()
+Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes);
+
+/// Replaces extents by numbers, in types and attributes: all open ones, and computed ones that have
+/// a number, which are defined no longer. The batch may stay open. Ids stay.
 /// @throws Error kUsage as how_to_give_extents() if one has no number; kShape if the numbers do not
 ///         fit the network
 void fill_in_extents(Graph& graph, const Sizes& sizes);

@@ -22,7 +22,9 @@
 #include "halftone/ir/ops/recurrence.h"
 #include "halftone/ir/ops/recurrent.h"
 #include "halftone/ir/ops/reduce.h"
+#include "halftone/ir/ops/region.h"
 #include "halftone/ir/ops/resample.h"
+#include "halftone/ir/ops/selection.h"
 #include "halftone/ir/ops/sequence.h"
 
 namespace halftone::ir {
@@ -35,7 +37,8 @@ using Operator =
                  Gather, GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
                  BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize,
                  AppendRows, Attention, Rotary, ExpertProduct, ShortConvolution, SelectiveScan,
-                 GatedDelta, Loop, LoopResult>;
+                 GatedDelta, Loop, LoopResult, NonZero, NonMaxSuppression, Unique, MaxPoolIndex,
+                 RoiAlign, MaxRoiPool, Determinant>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

@@ -79,6 +79,15 @@ std::vector<Row> table() {
       {SelectiveScan{2, RecurrenceForm::kState}, "SelectiveScan", "channel_groups=2 form=state", 6,
        9},
       {GatedDelta{3}, "GatedDelta", "key_heads=3", 5, 8},
+      {NonZero{}, "NonZero", "", 1, 1},
+      {NonMaxSuppression{3, 0.5F, 0.25F, true}, "NonMaxSuppression",
+       "max_per_class=3 iou_threshold=0.500000 score_threshold=0.250000 centers", 2, 2},
+      {Unique{1, false, UniqueResult::kInverse}, "Unique", "axis=1 inverse", 1, 1},
+      {MaxPoolIndex{{2}, plain_window(1)}, "MaxPoolIndex", "kernel=2", 1, 1},
+      {RoiAlign{2, 3, 1, 0.5F, true, true}, "RoiAlign",
+       "2x3 samples=1 scale=0.500000 half_pixel largest", 3, 3},
+      {MaxRoiPool{2, 3, 0.5F}, "MaxRoiPool", "2x3 scale=0.500000", 3, 3},
+      {Determinant{}, "Determinant", "", 1, 1},
   };
 }
 

@@ -33,6 +33,9 @@ std::string to_text(const Graph& graph) {
             std::to_string(storage_bytes(*value.constant)) + " bytes\n";
   }
   for (const NodeId id : graph.topological_order()) text += node_line(graph, graph.node(id));
+  for (const Definition& each : graph.definitions()) {
+    text += "extent   " + each.symbol + " = " + printable_line(graph.value(each.value).name) + "\n";
+  }
   for (const ValueId id : graph.outputs())
     text += "output   " + printable_line(graph.value(id).name) + "\n";
   for (const auto& [before, after] : graph.states()) {

@@ -11,6 +11,7 @@
 #include "halftone/ir/extent.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/ir/stages.h"
 #include "halftone/numerics/vector_codes.h"
 
 namespace halftone::ir {
@@ -174,6 +175,10 @@ void verify(const Graph& graph) {
   }
   for (const NodeId id : graph.topological_order()) verify_node(graph, graph.node(id));
   verify_states(graph);
+  for (const Definition& each : graph.definitions()) {
+    verify_readable(graph, each.value, "extent " + each.symbol);
+  }
+  if (!graph.definitions().empty()) check_definitions(graph);
   graph.mark_verified();
 }
 

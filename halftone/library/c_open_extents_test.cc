@@ -23,16 +23,18 @@ std::string number_field(int number, int value) {
 }
 
 /// An input or output of float32 [N, L].
-std::string value_info(const std::string& name) {
-  const std::string shape = field(1, field(2, "N")) + field(1, field(2, "L"));
+/// @param first  the first extent
+std::string value_info(const std::string& name, const std::string& first = field(2, "N")) {
+  const std::string shape = field(1, first) + field(1, field(2, "L"));
   return field(1, name) + field(2, field(1, number_field(1, 1) + field(2, shape)));
 }
 
-/// y = tanh(x), as ONNX.
-std::string network() {
-  const std::string node = field(1, "x") + field(2, "y") + field(4, "Tanh");
-  const std::string graph =
-      field(1, node) + field(2, "g") + field(11, value_info("x")) + field(12, value_info("y"));
+/// y = tanh(x), as ONNX, or another operator of x [1, L].
+std::string network(const std::string& op = "Tanh") {
+  const std::string first = op == "Tanh" ? field(2, "N") : number_field(1, 1);
+  const std::string node = field(1, "x") + field(2, "y") + field(4, op);
+  const std::string graph = field(1, node) + field(2, "g") + field(11, value_info("x", first)) +
+                            field(12, value_info("y"));
   return number_field(1, 8) + field(7, graph) + field(8, number_field(2, 17));
 }
 
@@ -94,6 +96,42 @@ TEST_F(OpenExtents, GetNumbersInPlans) {
     halftone_session_destroy(session);
     halftone_plan_destroy(sized_plan);
   }
+}
+
+TEST_F(OpenExtents, OfOutputsMayDependOnData) {
+  halftone_model* model = nullptr;
+  const std::string file = network("NonZero");
+  ASSERT_OK(halftone_model_load_memory(context_, file.data(), file.size(), nullptr, &model));
+  halftone_model_destroy(std::exchange(model_, model));
+  halftone_plan* sized_plan = nullptr;
+  ASSERT_OK(plan("x", 3, 1, &sized_plan));
+  halftone_tensor_info info;
+  ASSERT_OK(halftone_plan_output(sized_plan, 0, &info));
+  EXPECT_EQ(info.extents[0], 2);
+  EXPECT_EQ(info.extents[1], HALFTONE_OPEN);
+  EXPECT_EQ(info.bytes, 0U);
+  halftone_session* session = nullptr;
+  ASSERT_OK(halftone_session_create(sized_plan, &session));
+  EXPECT_EQ(halftone_session_output(session, 0, &info), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("expected a run before"));
+  const float x[] = {0, 5, 7};
+  const halftone_input in = {x, sizeof x};
+  const halftone_output none = {nullptr, 0};
+  ASSERT_OK(halftone_session_run(session, &in, 1, &none, 1));
+  ASSERT_OK(halftone_session_output(session, 0, &info));
+  EXPECT_EQ(info.extents[1], 2);
+  std::int64_t found[4];
+  ASSERT_EQ(info.bytes, sizeof found);
+  const halftone_output out = {found, sizeof found};
+  ASSERT_OK(halftone_session_read(session, 0, &out));
+  EXPECT_THAT(found, testing::ElementsAre(0, 0, 1, 2));
+  EXPECT_EQ(halftone_session_read(session, 0, &none), HALFTONE_SHAPE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("expected 32 bytes, found 0"));
+  EXPECT_EQ(halftone_session_output(session, 1, &info), HALFTONE_USAGE);
+  EXPECT_EQ(halftone_session_run(session, &in, 1, &out, 1), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("its size depends on data"));
+  halftone_session_destroy(session);
+  halftone_plan_destroy(sized_plan);
 }
 
 TEST_F(OpenExtents, NeedNumbersThatFit) {

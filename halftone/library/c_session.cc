@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions of the C API.
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,12 +24,16 @@ struct Session {
   /// @throws Error as runtime::Session::run()
   void run(std::span<const halftone_input> inputs, std::span<const halftone_output> outputs);
   void profile(bool on);
+  /// An output of the last run. @throws Error kUsage if there is none, or before a run
+  [[nodiscard]] ir::Tensor output(std::size_t index) const;
 
   std::shared_ptr<const Plan> plan;
   runtime::Session session;
   std::vector<std::span<const std::byte>> in;
   std::vector<std::span<std::byte>> out;
   std::vector<std::uint64_t> step_ns;
+  std::optional<Ports> found;  ///< the output that was asked for last
+  bool has_run = false;
   bool observed = false;  ///< whether an observer was added
   bool profiles = false;
   std::atomic<bool> used{false};
@@ -47,6 +53,17 @@ void Session::run(std::span<const halftone_input> inputs,
   }
   const UseThreadSettings use(plan->settings);
   session.run(in, out);
+  has_run = true;
+}
+
+ir::Tensor Session::output(std::size_t index) const {
+  if (index >= plan->plan->outputs().size()) {
+    fail(ErrorKind::kUsage, "output: expected an index below " +
+                                std::to_string(plan->plan->outputs().size()) + ", found " +
+                                std::to_string(index));
+  }
+  if (!has_run) fail(ErrorKind::kUsage, "output: expected a run before");
+  return session.output_tensor(index);
 }
 
 void Session::profile(bool on) {
@@ -90,6 +107,37 @@ halftone_status halftone_session_run(halftone_session* session, const halftone_i
     if (num_inputs != 0) required(inputs, "inputs");
     if (num_outputs != 0) required(outputs, "outputs");
     state.run({inputs, num_inputs}, {outputs, num_outputs});
+  });
+}
+
+halftone_status halftone_session_output(halftone_session* session, size_t index,
+                                        halftone_tensor_info* info) noexcept {
+  return guarded([&] {
+    library::Session& state = *required(session, "session").state;
+    const ExclusiveUse use(state.used, "session");
+    const ir::Tensor output = state.output(index);
+    const runtime::Plan& plan = *state.plan->plan;
+    ir::Graph one;  // a value of the shape that was found
+    const auto id = one.add_input(plan.graph().value(plan.outputs()[index]).name, output.type());
+    state.found.emplace(one, std::span(&id, 1));
+    state.found->describe(0, "output", info);
+  });
+}
+
+halftone_status halftone_session_read(halftone_session* session, size_t index,
+                                      const halftone_output* output) noexcept {
+  return guarded([&] {
+    library::Session& state = *required(session, "session").state;
+    const ExclusiveUse use(state.used, "session");
+    const halftone_output& to = required(output, "output");
+    const ir::Tensor found = state.output(index);
+    if (to.bytes != found.bytes().size()) {
+      fail(ErrorKind::kShape, "output: expected " + std::to_string(found.bytes().size()) +
+                                  " bytes, found " + std::to_string(to.bytes));
+    }
+    if (to.bytes == 0) return;
+    required(static_cast<char*>(to.data), "output.data");
+    std::ranges::copy(found.bytes(), static_cast<std::byte*>(to.data));
   });
 }
 

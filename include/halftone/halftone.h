@@ -313,6 +313,20 @@ HALFTONE_API halftone_status halftone_session_run(halftone_session* session,
                                                   const halftone_output* outputs,
                                                   size_t num_outputs) HALFTONE_NOEXCEPT;
 
+/** An output of the last run, of which the plan leaves extents open since they depend on data. A
+ * run takes memory of 0 bytes for such an output, whose data may be NULL.
+ *  @param info  receives the extents and the size; its arrays live until the next run
+ *  @return HALFTONE_USAGE for an index out of range, before a run, or if another thread runs the
+ *          session */
+HALFTONE_API halftone_status halftone_session_output(halftone_session* session, size_t index,
+                                                     halftone_tensor_info* info) HALFTONE_NOEXCEPT;
+
+/** Copies an output of the last run.
+ *  @param output  memory of the size that halftone_session_output() tells
+ *  @return HALFTONE_SHAPE for another size; else as halftone_session_output() */
+HALFTONE_API halftone_status halftone_session_read(halftone_session* session, size_t index,
+                                                   const halftone_output* output) HALFTONE_NOEXCEPT;
+
 /** Makes the session forget: the next run begins as the first one did.
  *  @return HALFTONE_USAGE if another thread runs the session */
 HALFTONE_API halftone_status halftone_session_reset(halftone_session* session) HALFTONE_NOEXCEPT;

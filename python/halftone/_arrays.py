@@ -51,16 +51,17 @@ def check_order(array: Array, what: str) -> None:
 class Spec:
     """What one input or output of a session must be."""
 
-    __slots__ = ("dtype", "name", "port_text", "shape")
+    __slots__ = ("dtype", "is_computed", "name", "port_text", "shape")
 
     def __init__(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], port_text: str):
         self.name = name
         self.dtype = dtype
         self.shape = shape
         self.port_text = port_text  #: with N for the batch
+        self.is_computed = any(extent < 0 for extent in shape)  #: its size depends on data
 
     def empty(self) -> Array:
-        return np.empty(self.shape, self.dtype)
+        return np.empty(0 if self.is_computed else self.shape, self.dtype)
 
     def _is_met(self, value: ArrayLike) -> bool:
         """Whether a value is such an array in C order; the way of most calls."""

@@ -96,6 +96,7 @@ class Session:
         self._ports = ports
         self._inputs: tuple[Spec, ...] = ()
         self._outputs: tuple[Spec, ...] = ()
+        self._computed: set[int] = set()
         if plan is not None:
             self._take(plan.inputs, plan.outputs)
 
@@ -112,6 +113,8 @@ class Session:
         if out is None:
             outputs = tuple([spec.empty() for spec in self._outputs])
             self._session.run(arrays, outputs)
+            if self._computed:
+                outputs = tuple([self._found(i, outputs[i]) for i in range(len(outputs))])
             return outputs[0] if len(outputs) == 1 else outputs
         self._session.run(arrays, self._checked_outputs(out))
         return out
@@ -128,6 +131,15 @@ class Session:
     def _take(self, inputs: _NativePorts, outputs: _NativePorts) -> None:
         self._inputs = _specs(inputs, self._ports[0])
         self._outputs = _specs(outputs, self._ports[1] or _ports(outputs))
+        self._computed = {i for i, spec in enumerate(self._outputs) if spec.is_computed}
+
+    def _found(self, index: int, output: Array) -> Array:
+        """An output of the last run; those whose sizes depend on data are copied."""
+        if index not in self._computed:
+            return output
+        found = np.empty(self._session.output_shape(index), output.dtype)
+        self._session.read_output(index, found)
+        return found
 
     def reset(self) -> None:
         """Makes the session forget: the next call begins as the first one did."""

@@ -66,6 +66,24 @@ class PythonSession {
     run_alone(arrays(inputs, Access::kRead), arrays(outputs, Access::kWrite));
   }
 
+  /// The shape of an output of the last run, whose size depends on data.
+  std::vector<std::int64_t> output_shape(std::size_t index) {
+    const Use use = use_alone();
+    const auto dims = sessions_.last().output(index).type.shape.dims();
+    return {dims.begin(), dims.end()};
+  }
+
+  /// Copies such an output.
+  void read_output(std::size_t index, const nb::object& array) {
+    const Use use = use_alone();
+    const ir::Tensor found = sessions_.last().output_tensor(index);
+    const std::span<std::byte> to = Array(array, Access::kWrite).writable_bytes();
+    if (to.size() != found.bytes().size()) {
+      fail(ErrorKind::kInternal, "an output of another size");
+    }
+    std::ranges::copy(found.bytes(), to.begin());
+  }
+
   void reset() {
     const Use use = use_alone();
     sessions_.reset();
@@ -168,6 +186,8 @@ void bind_session(nb::module_& module) {
            nb::arg("network"), nb::arg("plan").none(), nb::arg("threads"), nb::arg("execution"))
       .def("resize", &PythonSession::resize, nb::arg("shapes"))
       .def("run", &PythonSession::run, nb::arg("inputs"), nb::arg("outputs"))
+      .def("output_shape", &PythonSession::output_shape, nb::arg("index"))
+      .def("read_output", &PythonSession::read_output, nb::arg("index"), nb::arg("array"))
       .def("reset", &PythonSession::reset)
       .def("addresses", &PythonSession::addresses);
 }

@@ -128,6 +128,24 @@ def recurrent() -> bytes:
     return m.model({"x": (FLOAT, ["T", "batch", 20])}, m.dense(m.add("Squeeze", y, m.integers(1)), 5, 24))
 
 
+def selection() -> bytes:
+    """The boxes that NonMaxSuppression selects, [count, 4]."""
+    m = Maker()
+    y = m.conv(m.add("Relu", m.conv("x", 16, 3, stride=2)), 7, 16, 1)
+    rows = m.add("Reshape", m.add("Transpose", y, perm=[0, 2, 3, 1]), m.integers(1, -1, 7))
+    axis = m.integers(2)
+    boxes = m.add("Sigmoid", m.add("Slice", rows, m.integers(0), m.integers(4), axis))
+    scores = m.add("Sigmoid", m.add("Slice", rows, m.integers(4), m.integers(7), axis))
+    iou = m.constant("iou", np.array([0.5], np.float32))
+    score = m.constant("score", np.array([0.55], np.float32))
+    found = m.add("NonMaxSuppression", boxes, m.add("Transpose", scores, perm=[0, 2, 1]),
+                  m.integers(20), iou, score, center_point_box=1)  # fmt: skip
+    at = m.add("Squeeze", m.add("Slice", found, axis, m.integers(3), m.integers(1)), m.integers(1))
+    return m.model(
+        {"x": (FLOAT, [1, 3, "H", "W"])}, m.add("Gather", m.add("Squeeze", boxes, m.integers(0)), at)
+    )
+
+
 def images(*size: int) -> np.ndarray:
     return np.random.default_rng(sum(size)).standard_normal(size).astype(np.float32)
 
@@ -198,6 +216,42 @@ def test_quantized_files_keep_open_extents(name: str, bits: tuple[int, int]) -> 
         shapes = {small.inputs[0].name: list(x.shape)}
         fixed = ht.load(small.to_bytes("onnx"), shapes=shapes)
         np.testing.assert_array_equal(fixed(x), small(x))
+
+
+def test_boxes_are_as_many_as_are_found() -> None:
+    file = selection()
+    model = ht.load(file)
+    session = model.session()
+    again = model.to_bytes("onnx")
+    counts = set()
+    for size in [(16, 16), (20, 33), (8, 48)]:
+        for seed in range(3):
+            x = np.random.default_rng(seed).standard_normal((1, 3, *size)).astype(np.float32)
+            for scale in (0.3, 1.0):
+                expected = reference(file, scale * x)
+                counts.add(len(expected))
+                for found in (model(scale * x), session(scale * x), reference(again, scale * x)):
+                    assert found.shape == expected.shape
+                    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(np.ones(1)))
+    assert len(counts) > 4
+    nothing = model(np.zeros((1, 3, 8, 8), np.float32))
+    assert nothing.shape == (0, 4)
+    with pytest.raises(ValueError, match=r"found|size depends on data"):
+        session(np.zeros((1, 3, 8, 8), np.float32), out=np.zeros((0, 4), np.float32))
+
+
+@pytest.mark.parametrize("bits", [(4, 8), (2, 2)])
+def test_quantized_detectors_keep_what_depends_on_data(bits: tuple[int, int]) -> None:
+    samples = np.concatenate([images(1, 3, 16, 24)] * 8)
+    small, report = ht.quantize(
+        selection(), samples, weight_bits=bits[0], activation_bits=bits[1]
+    )
+    assert len(report.layers) == 2
+    loaded = ht.load(small.to_bytes("onnx"))
+    assert loaded.inputs == ht.load(selection()).inputs
+    for size in [(16, 24), (21, 9)]:
+        x = images(1, 3, *size)
+        np.testing.assert_array_equal(loaded(x), small(x))
 
 
 def test_what_says_no_size_is_refused(tmp_path: pathlib.Path) -> None:

@@ -241,6 +241,7 @@ std::span<const ImportEntry> linear_imports();
 std::span<const ImportEntry> lowbit_imports();
 std::span<const ImportEntry> recurrent_imports();
 std::span<const ImportEntry> reduce_imports();
+std::span<const ImportEntry> selection_imports();
 std::span<const ImportEntry> svdf_imports();
 std::span<const ImportEntry> variable_imports();
 std::span<const ImportEntry> while_imports();

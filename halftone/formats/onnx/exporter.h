@@ -235,5 +235,6 @@ std::span<const WriterEntry> moving_writers();
 std::span<const WriterEntry> recurrent_writers();
 std::span<const WriterEntry> reduce_writers();
 std::span<const WriterEntry> resample_writers();
+std::span<const WriterEntry> selection_writers();
 
 }  // namespace halftone::formats::onnx

@@ -14,6 +14,13 @@ using ir::Extent;
 using onnx_pb::NodeProto;
 
 std::string add_symbol(Exporter& exporter, const std::string& symbol) {
+  for (const ir::Definition& each : exporter.graph().definitions()) {
+    if (each.symbol != symbol) continue;
+    std::string name = exporter.fresh("extent/" + symbol.substr(1));
+    exporter.add_node("Reshape", {exporter.read(each.value), exporter.add_integers("extent", {1})},
+                      name);
+    return name;
+  }
   const ir::Dim wanted = ir::dim_of(Extent::symbol(symbol));
   for (const ir::ValueId id : exporter.graph().inputs()) {
     const auto dims = exporter.type(id).shape.dims();

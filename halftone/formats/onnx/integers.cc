@@ -233,6 +233,29 @@ std::optional<Integers> cast(const NodeBuilder& node, const Known& inputs) {
   return result;
 }
 
+/// The inputs of a node as integers. Small integers that the network computes become symbols where
+/// they are joined with known ones.
+std::optional<Known> known_inputs(NodeBuilder& node) {
+  Known inputs;
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has_input(i)) continue;
+    auto known = node.integers(i);
+    if (!known) unknown.push_back(inputs.size());
+    inputs.push_back(known ? std::move(*known) : Integers{});
+  }
+  if (unknown.empty()) return inputs;
+  if (unknown.size() == inputs.size() || node.op_type() != "Concat") return std::nullopt;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has_input(i)) continue;
+    auto computed = node.extents(i);
+    if (!computed) return std::nullopt;
+    inputs[at++] = std::move(*computed);
+  }
+  return inputs;
+}
+
 /// Shape and Size, which need only the type of their input.
 std::optional<Integers> shape_of(NodeBuilder& node) {
   const auto known = node.integers(0);
@@ -336,14 +359,9 @@ bool evaluate_integers(NodeBuilder& node) {
   if (node.op_type() == "Shape" || node.op_type() == "Size") {
     result = shape_of(node);
   } else {
-    Known inputs;
-    for (std::size_t i = 0; i < node.num_inputs(); ++i) {
-      if (!node.has_input(i)) continue;
-      auto known = node.integers(i);
-      if (!known) return false;
-      inputs.push_back(std::move(*known));
-    }
-    if (!inputs.empty()) result = evaluate(node, inputs);
+    const auto inputs = known_inputs(node);
+    if (!inputs) return false;
+    if (!inputs->empty()) result = evaluate(node, *inputs);
   }
   if (!result || result->values.size() > kMaxIntegers) return false;
   node.set_output(std::move(*result));

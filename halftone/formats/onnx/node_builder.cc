@@ -207,13 +207,8 @@ ir::ValueId ImportState::value(const std::string& name, Binding& binding) {
     binding = add_numbers(**weight);
   }
   if (const auto* integers = std::get_if<Integers>(&binding)) {
-    if (!integers->numbers()) {
-      fail(ErrorKind::kUnsupported,
-           "reads '" + name +
-               "', which depends on the batch or an open extent: only shape "
-               "arithmetic can use it");
-    }
-    binding = graph.add_constant(name, to_tensor(*integers));
+    const Integers held = *integers;
+    binding = add_integers(name, held);
   }
   return std::get<ir::ValueId>(binding);
 }

@@ -68,6 +68,7 @@ struct ImportState {
   /// integers, for integer arithmetic.
   bool rounds_values = false;
   std::map<ir::ValueId, ir::Tensor> wide_copies;  ///< of floats of 16 bits, see tensor()
+  std::map<ir::ValueId, Extent> computed{};       ///< see NodeBuilder::computed_extent()
   ReadExternal external;
   /// The model's own operators, by domain and name.
   std::map<std::pair<std::string, std::string>, const onnx_pb::FunctionProto*> functions;
@@ -97,6 +98,9 @@ struct ImportState {
   /// number by 1, which is exact. Values of the file's float type are numbers without the scale.
   /// @throws Error kUnsupported for two axes that depend on the batch
   ir::ValueId add_numbers(const RoundedFloat& rounded);
+  /// Integers as a value: numbers as a constant, others as nodes that count.
+  /// @throws Error kUnsupported if they depend on the batch, or may be negative
+  ir::ValueId add_integers(const std::string& name, const Integers& integers);
   /// The value of a name; integers enter the graph as a constant, weights as numbers.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);
@@ -152,6 +156,12 @@ class NodeBuilder {
   [[nodiscard]] float scalar_input(std::size_t i);
   /// The known integers of an input, if any.
   [[nodiscard]] std::optional<Integers> integers(std::size_t i);
+  /// The same for an input that the network computes: its numbers become extents.
+  [[nodiscard]] std::optional<Integers> extents(std::size_t i);
+  /// The same for a small value; nullopt unless it has integers and at most one axis.
+  [[nodiscard]] std::optional<Integers> extents_of(ir::ValueId id);
+  /// An integer of one element that the network computes, as an extent.
+  [[nodiscard]] Extent computed_extent(ir::ValueId id);
   /// @throws Error kUnsupported unless the input's integers are known and none is the batch
   [[nodiscard]] std::vector<std::int64_t> numbers_input(std::size_t i);
 

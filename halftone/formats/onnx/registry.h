@@ -70,6 +70,7 @@ std::span<const ReaderEntry> qoperator_readers();
 std::span<const ReaderEntry> quantized_readers();
 std::span<const ReaderEntry> recurrent_readers();
 std::span<const ReaderEntry> reduce_readers();
+std::span<const ReaderEntry> region_readers();
 std::span<const ReaderEntry> resample_readers();
 std::span<const ReaderEntry> rotary_readers();
 std::span<const ReaderEntry> selection_readers();

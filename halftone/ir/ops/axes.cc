@@ -49,6 +49,14 @@ Axes mixed(const Conv& /*op*/, std::size_t rank) { return axes_between(1, rank);
 Axes mixed(const ConvTranspose& /*op*/, std::size_t rank) { return axes_between(1, rank); }
 Axes mixed(const Pool& /*op*/, std::size_t rank) { return axes_between(1, rank - 1); }
 Axes mixed(const GridSample& /*op*/, std::size_t rank) { return axes_between(1, rank - 1); }
+Axes mixed(const MaxPoolIndex& /*op*/, std::size_t rank) { return axes_between(1, rank - 1); }
+// Results list what is found in all samples.
+Axes mixed(const NonZero& /*op*/, std::size_t rank) { return axes_between(0, rank); }
+Axes mixed(const NonMaxSuppression& /*op*/, std::size_t rank) { return axes_between(0, rank); }
+Axes mixed(const Unique& /*op*/, std::size_t rank) { return axes_between(0, rank); }
+Axes mixed(const RoiAlign& /*op*/, std::size_t rank) { return axes_between(0, rank - 1); }
+Axes mixed(const MaxRoiPool& /*op*/, std::size_t rank) { return axes_between(0, rank - 1); }
+Axes mixed(const Determinant& /*op*/, std::size_t rank) { return axes_between(rank - 2, rank); }
 /// Its axis is a new one of the output.
 Axes mixed(const OneHot& /*op*/, std::size_t /*rank*/) { return {}; }
 Axes mixed(const Tile& op, std::size_t rank) {

@@ -146,10 +146,12 @@ ValueType infer_types(const TopK& op, InputTypes inputs) {
   require_dense(inputs, 0);
   Shape y = inputs[0]->shape;
   require_axis(y, op.axis);
-  require(is_expression(y[op.axis]) || op.k <= static_cast<std::size_t>(y[op.axis]),
-          "expected at most the " + std::to_string(y[op.axis]) + " elements along axis " +
-              std::to_string(op.axis) + ", found k = " + std::to_string(op.k));
-  y[op.axis] = static_cast<Dim>(op.k);
+  const auto k = static_cast<Dim>(op.k);
+  require(
+      is_expression(y[op.axis]) || is_expression(k) || op.k <= static_cast<std::size_t>(y[op.axis]),
+      "expected at most the " + std::to_string(y[op.axis]) + " elements along axis " +
+          std::to_string(op.axis) + ", found k = " + std::to_string(op.k));
+  y[op.axis] = k;
   return dense_type(ElementType::kInt64, y);
 }
 
@@ -245,7 +247,7 @@ std::string attributes(const OneHot& op) {
 }
 
 std::string attributes(const TopK& op) {
-  return std::to_string(op.k) + (op.largest ? " largest" : " smallest") +
+  return to_string(static_cast<Dim>(op.k)) + (op.largest ? " largest" : " smallest") +
          " axis=" + std::to_string(op.axis);
 }
 

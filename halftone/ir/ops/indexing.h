@@ -77,7 +77,8 @@ struct OneHot {
 };
 
 /// Indices of the k largest or smallest elements along an axis, int64, best first; of equal
-/// elements the first is better. A GatherElements yields the elements themselves.
+/// elements the first is better. k may be the handle of an extent. A GatherElements yields the
+/// elements themselves.
 struct TopK {
   static constexpr std::string_view kName = "TopK";
   static constexpr std::size_t kMinInputs = 1;

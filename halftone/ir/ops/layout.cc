@@ -79,7 +79,8 @@ ValueType infer_types(const Concat& op, InputTypes inputs) {
 ValueType infer_types(const Slice& op, InputTypes inputs) {
   require_dense(inputs, 0);
   Shape y = inputs[0]->shape;
-  require(op.axis < y.rank() && !depends_on_batch(y[op.axis]),
+  const bool is_computed = is_expression(static_cast<Dim>(op.count));  // of all samples together
+  require(op.axis < y.rank() && (!depends_on_batch(y[op.axis]) || is_computed),
           "axis " + std::to_string(op.axis) + " of " + y.to_string() + " cannot be sliced");
   if (is_expression(y[op.axis]) || is_expression(static_cast<Dim>(op.begin)) ||
       is_expression(static_cast<Dim>(op.count))) {

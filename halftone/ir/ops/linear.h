@@ -36,6 +36,18 @@ struct MatMul {
   bool operator==(const MatMul&) const = default;
 };
 
+/// y = det x: of the matrices [.., n, n] of the last two axes, float32 [..]; 1 for n = 0.
+struct Determinant {
+  static constexpr std::string_view kName = "Determinant";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  bool operator==(const Determinant&) const = default;
+};
+
+ValueType infer_types(const Determinant& op, InputTypes inputs);
+Tensor evaluate(const Determinant& op, InputTensors inputs);
+std::string attributes(const Determinant& op);
+
 ValueType infer_types(const FullyConnected& op, InputTypes inputs);
 ValueType infer_types(const MatMul& op, InputTypes inputs);
 Tensor evaluate(const FullyConnected& op, InputTensors inputs);

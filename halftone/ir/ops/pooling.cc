@@ -125,4 +125,45 @@ std::string attributes(const Pool& op) {
   return window.empty() ? text : text + " " + window;
 }
 
+namespace {
+
+Pool max_pool_of(const MaxPoolIndex& op) {
+  return {PoolKind::kMax, op.kernel, op.window, false, op.round_up};
+}
+
+}  // namespace
+
+ValueType infer_types(const MaxPoolIndex& op, InputTypes inputs) {
+  require_float(inputs, 0);
+  return dense_type(ElementType::kInt64, infer_types(max_pool_of(op), inputs).shape);
+}
+
+Tensor evaluate(const MaxPoolIndex& op, InputTensors inputs) {
+  Tensor result = output_tensor(op, inputs);
+  if (result.size() == 0) return result;
+  const Shape& shape = inputs[0]->shape();
+  const auto extents = spatial_extents(shape);
+  const auto counts = spatial_extents(result.shape());
+  const auto channels = static_cast<std::size_t>(shape.back());
+  const std::size_t positions = count_of(extents);
+  const std::size_t outputs = count_of(counts);
+  const auto x = inputs[0]->as<float>();
+  std::vector<Tap> taps;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::size_t n = i / channels / outputs;
+    find_taps(op.window, {extents, op.kernel, counts}, i / channels % outputs, taps);
+    const auto at = [&](const Tap& tap) {
+      return x[(n * positions + tap.position) * channels + i % channels];
+    };
+    const Tap* best = nullptr;
+    for (const Tap& tap : taps) {
+      if (best == nullptr || at(tap) > at(*best)) best = &tap;
+    }
+    result.as<std::int64_t>()[i] = best == nullptr ? -1 : static_cast<Dim>(best->position);
+  }
+  return result;
+}
+
+std::string attributes(const MaxPoolIndex& op) { return attributes(max_pool_of(op)); }
+
 }  // namespace halftone::ir

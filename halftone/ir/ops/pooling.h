@@ -28,10 +28,25 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
+/// y[n, p, c] = the row-major index, among the positions of a channel of x, of the first maximum of
+/// the window that a Pool of kMax has; int64. -1 for a window without any input.
+struct MaxPoolIndex {
+  static constexpr std::string_view kName = "MaxPoolIndex";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  std::vector<Dim> kernel;
+  Window window;
+  bool round_up = false;  ///< as of a Pool
+  bool operator==(const MaxPoolIndex&) const = default;
+};
+
 std::string_view to_string(PoolKind kind);  ///< "MaxPool", "AveragePool"
 
 ValueType infer_types(const Pool& op, InputTypes inputs);
+ValueType infer_types(const MaxPoolIndex& op, InputTypes inputs);
 Tensor evaluate(const Pool& op, InputTensors inputs);
+Tensor evaluate(const MaxPoolIndex& op, InputTensors inputs);
 std::string attributes(const Pool& op);
+std::string attributes(const MaxPoolIndex& op);
 
 }  // namespace halftone::ir

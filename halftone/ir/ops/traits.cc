@@ -202,6 +202,22 @@ OperatorTraits traits(const LoopResult& /*op*/) {
   return {.pattern = Pattern::kConvert, .differentiable = false};
 }
 
+/// That of operators that find indices.
+constexpr OperatorTraits kFinds{.pattern = Pattern::kReduce, .differentiable = false};
+OperatorTraits traits(const NonZero& /*op*/) { return kFinds; }
+OperatorTraits traits(const NonMaxSuppression& /*op*/) { return kFinds; }
+OperatorTraits traits(const Unique& /*op*/) { return kFinds; }
+OperatorTraits traits(const MaxPoolIndex& /*op*/) { return kFinds; }
+OperatorTraits traits(const RoiAlign& /*op*/) {
+  return {.pattern = Pattern::kWindow,
+          .inputs = {InputRole::kData, InputRole::kData, InputRole::kIndices}};
+}
+OperatorTraits traits(const MaxRoiPool& /*op*/) {
+  return {.pattern = Pattern::kWindow,
+          .inputs = {InputRole::kData, InputRole::kData, InputRole::kIndices}};
+}
+OperatorTraits traits(const Determinant& /*op*/) { return {.pattern = Pattern::kReduce}; }
+
 /// @tparam A  Activation, const if the operator is
 template <typename A, typename Op>
 A* find_activation(Op& op) {

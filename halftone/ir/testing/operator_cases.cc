@@ -94,8 +94,8 @@ const std::vector<OperatorCase>& operator_cases() {
     std::vector<OperatorCase> all;
     for (const auto& family :
          {layer_cases(), recurrent_cases(), elementwise_cases(), statistic_cases(), layout_cases(),
-          indexing_cases(), resampling_cases(), integer_cases(), sequence_cases(),
-          control_cases()}) {
+          indexing_cases(), resampling_cases(), integer_cases(), sequence_cases(), control_cases(),
+          selection_cases()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;

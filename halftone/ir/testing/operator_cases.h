@@ -49,6 +49,7 @@ std::vector<OperatorCase> layout_cases();
 std::vector<OperatorCase> indexing_cases();
 std::vector<OperatorCase> resampling_cases();
 std::vector<OperatorCase> integer_cases();
+std::vector<OperatorCase> selection_cases();
 std::vector<OperatorCase> sequence_cases();
 std::vector<OperatorCase> control_cases();
 

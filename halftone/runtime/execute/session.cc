@@ -102,6 +102,7 @@ Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> 
   const auto is_there = [](const PlanStep& step) { return step.device != nullptr; };
   if (std::ranges::any_of(plan_->steps(), is_there)) device_ = device->make_session(*plan_);
   for (const PlanStep& step : plan_->steps()) calls_.push_back(bind(step));
+  if (plan_->rest() != nullptr) later_ = std::make_unique<LaterStages>(plan_);
 }
 
 std::byte* Session::home(const Storage& storage) const {
@@ -194,7 +195,9 @@ void Session::check_memory(std::span<const std::span<const std::byte>> inputs,
     check_size(pieces.back(), plan_->storage(plan_->inputs()[i]).bytes);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    pieces.push_back({"output '" + graph.value(plan_->outputs()[i]).name + "'", outputs[i]});
+    const ir::Value& value = graph.value(plan_->outputs()[i]);
+    if (!value.type.shape.is_static() && outputs[i].empty()) continue;
+    pieces.push_back({"output '" + value.name + "'", outputs[i]});
     check_size(pieces.back(), output_bytes(i));
     check_apart(pieces);
   }
@@ -237,7 +240,8 @@ void Session::run(std::span<const std::span<const std::byte>> inputs,
     const bool may = may_attach_output(i);
     const bool fits = may && is_aligned(outputs[i].data(), graph.value(id).type);
     if (may) attach(plan_->storage(id).root, fits ? outputs[i].data() : nullptr);
-    if (!fits) copied.push_back(i);
+    const bool is_known = graph.value(id).type.shape.is_static();
+    if (!fits && is_known) copied.push_back(i);
   }
   run_steps();
   for (const std::size_t i : copied) {
@@ -247,6 +251,7 @@ void Session::run(std::span<const std::span<const std::byte>> inputs,
 }
 
 bool Session::may_attach_output(std::size_t index) const {
+  if (later_output(index)) return false;
   const ir::Graph& graph = plan_->graph();
   const ir::ValueId id = plan_->outputs()[index];
   const ir::ValueId root = plan_->storage(id).root;
@@ -293,6 +298,7 @@ void Session::run_steps() {
   }
   for (const ir::ValueId root : plan_->results()) device_->read(root, memory_of(root));
   keep_states();
+  if (later_ != nullptr) later_->run([this](ir::ValueId id) { return view(id); });
 }
 
 void Session::begin_states() {
@@ -333,14 +339,33 @@ std::span<std::byte> Session::input(std::size_t index) {
 
 ValueView Session::input_view(std::size_t index) const { return view(plan_->inputs()[index]); }
 
+std::optional<std::size_t> Session::later_output(std::size_t index) const {
+  if (later_ == nullptr) return std::nullopt;
+  const std::span<const ir::ValueId> all = plan_->outputs();
+  const std::span<const ir::ValueId> now = plan_->graph().outputs();
+  const std::span<const ir::ValueId> later = plan_->rest()->graph.outputs();
+  if (std::ranges::count(now, all[index]) > 0) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::find(later, all[index]) - later.begin());
+}
+
 std::size_t Session::output_bytes(std::size_t index) const {
-  const ir::ValueType& type = plan_->graph().value(plan_->outputs()[index]).type;
+  const ir::Value& value = plan_->graph().value(plan_->outputs()[index]);
+  const ir::ValueType& type = value.type;
+  if (!type.shape.is_static()) {
+    fail(ErrorKind::kUsage, "output '" + value.name + "' " + type.to_string() +
+                                ": its size depends on data, so a run cannot write it to memory "
+                                "of a given size");
+  }
   return type.shape.element_count() * size_bytes(type.encoding.element);
 }
 
-ValueView Session::output(std::size_t index) const { return view(plan_->outputs()[index]); }
+ValueView Session::output(std::size_t index) const {
+  if (const auto later = later_output(index)) return later_->last().output(*later);
+  return view(plan_->outputs()[index]);
+}
 
 ir::Tensor Session::output_tensor(std::size_t index) const {
+  if (const auto later = later_output(index)) return later_->last().output_tensor(*later);
   const ir::ValueId id = plan_->outputs()[index];
   const ir::Constant* constant = plan_->graph().constant(id);
   if (constant != nullptr && std::holds_alternative<ir::EncodedTensor>(*constant)) {

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/runtime/execute/later_stages.h"
 #include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/value.h"
 
@@ -58,6 +60,9 @@ using Observer = std::function<void(const StepEvent&)>;
 /// Steps of a device leave their values there: what steps of the processor, observers and callers
 /// read is copied.
 ///
+/// Of a network that computes some of its extents, a run plans what lies behind them when it has
+/// their numbers; observers see what lies before.
+///
 /// The states of a graph (ir::State) are not among the inputs: a run reads what the last one left.
 class Session {
  public:
@@ -93,8 +98,10 @@ class Session {
   /// float32. Steps are bound to new addresses, so a run on those of the last one starts sooner.
   /// Afterwards output() is in that memory where nothing was copied.
   /// @param inputs   one per input of the plan, of the size of input()
-  /// @param outputs  one per output, of output_bytes(); none may overlap another or an input
-  /// @throws Error kShape if a number or a size differs; kUsage if memory overlaps; as Session()
+  /// @param outputs  one per output, of output_bytes(), or empty where that depends on data:
+  ///                 output_tensor() has it after the run; none may overlap another or an input
+  /// @throws Error kShape if a number or a size differs; kUsage if memory overlaps, or if the size
+  ///         of an output depends on data; as Session()
   void run(std::span<const std::span<const std::byte>> inputs,
            std::span<const std::span<std::byte>> outputs);
   /// Memory of an input of the plan, to be written before run(); a run does not change it.
@@ -107,6 +114,7 @@ class Session {
   /// An input as the last run read it: in the caller's memory where nothing was copied.
   [[nodiscard]] ValueView input_view(std::size_t index) const;
   /// Bytes of an output for run() on the caller's memory: codes are decoded to float32.
+  /// @throws Error kUsage if they depend on data
   [[nodiscard]] std::size_t output_bytes(std::size_t index) const;
   /// An output of the graph, valid until the next run.
   [[nodiscard]] ValueView output(std::size_t index) const;
@@ -120,6 +128,8 @@ class Session {
 
  private:
   [[nodiscard]] ValueView view(ir::ValueId id) const;
+  /// The index of an output in the last run of later stages; nothing if the steps compute it.
+  [[nodiscard]] std::optional<std::size_t> later_output(std::size_t index) const;
   Call bind(const PlanStep& step);
   Call bind_on_processor(const PlanStep& step);
   Call bind_on_device(const PlanStep& step);
@@ -158,6 +168,7 @@ class Session {
   std::vector<std::byte*> attached_;       ///< by value: the caller's memory; null: at home
   std::vector<std::uint8_t> moved_;  ///< by step: whether its memory changed since it was bound
   std::vector<Observer> observers_;
+  std::unique_ptr<LaterStages> later_;  ///< null: the plan has no rest
 };
 
 }  // namespace halftone::runtime

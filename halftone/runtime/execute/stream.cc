@@ -197,7 +197,7 @@ class Stream::State {
       copy_inputs(*session, kept);
     }
     session->run();
-    for (std::size_t i = 0; i < session->plan().graph().outputs().size(); ++i) {
+    for (std::size_t i = 0; i < session->plan().outputs().size(); ++i) {
       ir::Tensor output = session->output_tensor(i);
       batch.outputs.push_back(cuts_ ? first_samples(std::move(output), batch.count)
                                     : std::move(output));

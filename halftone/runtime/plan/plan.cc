@@ -9,6 +9,9 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/stages.h"
+#include "halftone/ir/symbolic_batch.h"
+#include "halftone/ir/verify.h"
 #include "halftone/ir/work.h"
 #include "halftone/runtime/integer/integer.h"
 #include "halftone/runtime/linear/linear.h"
@@ -228,8 +231,9 @@ std::size_t Plan::weight_bytes_of_run() const {
   return sum;
 }
 
-std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& options) {
-  check_options(options);
+namespace {
+
+Plan::Parts planned(ir::Graph graph, const PlanSettings& options) {
   Prepared prepared = prepare(std::move(graph), options);
   check_inputs(prepared.graph);
   Plan::Parts parts;
@@ -242,6 +246,27 @@ std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& optio
   if (options.execution.device == nullptr) guard_branches(parts);
   lay_out_memory(prepared.layouts, parts);
   if (options.execution.device != nullptr) find_copies(parts);
+  return parts;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& options) {
+  check_options(options);
+  if (!graph.definitions().empty()) {
+    ir::verify(graph);
+    ir::fill_in_batch(graph, options.batch);
+    graph.remove_unused_nodes();
+  }
+  if (graph.definitions().empty()) {
+    return std::make_shared<const Plan>(planned(std::move(graph), options));
+  }
+  std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  ir::Stages stages = ir::split_stages(std::move(graph), ir::HandOver::kDense);
+  Plan::Parts parts = planned(std::move(stages.first), options);
+  parts.outputs = std::move(outputs);
+  parts.rest =
+      std::make_shared<const PlanRest>(PlanRest{std::move(stages.rest), std::move(stages.defined)});
   return std::make_shared<const Plan>(std::move(parts));
 }
 

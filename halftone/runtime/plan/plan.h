@@ -87,6 +87,12 @@ struct PlanState {
   bool in_place = false;
 };
 
+/// What a plan leaves to later ones, since extents depend on data: see LaterStages.
+struct PlanRest {
+  ir::Graph graph;                      ///< its inputs are values of the plan, under the same ids
+  std::vector<ir::Definition> defined;  ///< numbers that a run of the plan computes
+};
+
 /// A graph prepared to run: a kernel for every node, packed weights, the layout of one arena.
 /// Immutable and shared by the sessions that run it.
 class Plan {
@@ -101,6 +107,7 @@ class Plan {
     std::vector<Storage> storage;      ///< by value
     std::size_t arena_bytes = 0;
     std::vector<ir::ValueId> results;  ///< roots that are copied from the device behind all steps
+    std::shared_ptr<const PlanRest> rest;  ///< shared with the sessions' later plans; may be null
   };
   explicit Plan(Parts parts) : parts_(std::move(parts)) {}
 
@@ -111,8 +118,10 @@ class Plan {
   [[nodiscard]] const ir::Graph& graph() const { return parts_.graph; }
   /// The inputs that a caller gives: those of the graph without its states.
   [[nodiscard]] std::span<const ir::ValueId> inputs() const { return parts_.inputs; }
-  /// The outputs that a caller gets.
+  /// The outputs that a caller gets. Of a plan with a rest, other values than the graph's outputs.
   [[nodiscard]] std::span<const ir::ValueId> outputs() const { return parts_.outputs; }
+  /// What runs behind the steps, of a network that computes some of its extents; else null.
+  [[nodiscard]] const PlanRest* rest() const { return parts_.rest.get(); }
   [[nodiscard]] std::span<const PlanState> states() const { return parts_.states; }
   /// In order of execution.
   [[nodiscard]] std::span<const PlanStep> steps() const { return parts_.steps; }
@@ -138,8 +147,9 @@ class Plan {
   Parts parts_;
 };
 
-/// Makes a plan. What it computes depends only on the graph and the options; a measurement, if the
-/// options ask for it, decides only how.
+/// Makes a plan; of a network that computes some of its extents, one of what comes before these.
+/// What it computes depends only on the graph and the options; a measurement, if the options ask
+/// for it, decides only how.
 /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
 ///         the shapes do not fit the batch; kUnsupported if a graph input is encoded, or if no
 ///         kernel computes the arithmetic that a layer has as an attribute

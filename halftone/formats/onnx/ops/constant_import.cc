@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <set>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 
 namespace halftone::formats::onnx {
@@ -48,7 +49,7 @@ void build_constant(NodeBuilder& node) {
 
 /// The shape that the input states; it may depend on the batch.
 ir::Shape stated_shape(NodeBuilder& node) {
-  const auto extents = node.integers(0);
+  const auto extents = node.extents(0);
   if (!extents) NodeBuilder::unsupported("input 0: expected integers known during the import");
   std::vector<ir::Dim> dims;
   for (const Extent& extent : extents->values) dims.push_back(checked_dim(extent));
@@ -79,28 +80,52 @@ void build_shape_arithmetic(NodeBuilder& /*node*/) {
   NodeBuilder::unsupported("expected inputs known during the import");
 }
 
+/// The count of a Range whose ends the network computes.
+Extent computed_count(NodeBuilder& node, const Extent& start, const Extent& end,
+                      std::int64_t step) {
+  const auto scalar = [&](const Extent& number) {
+    const Integers one{true, ir::ElementType::kInt64, {number}};
+    return node.state().add_integers(node.output_name() + "/end", one);
+  };
+  const ir::ValueId length =
+      emit_binary(node, ir::BinaryKind::kMax,
+                  emit_binary(node, ir::BinaryKind::kSub, scalar(end), scalar(start)), scalar(0));
+  const ir::ValueId rounded = emit_binary(node, ir::BinaryKind::kAdd, length, scalar(step - 1));
+  return node.computed_extent(emit_binary(node, ir::BinaryKind::kDiv, rounded, scalar(step)));
+}
+
+/// Whether an extent has symbols that the network computes.
+bool has_computed(const Extent& extent) {
+  std::set<std::string> names;
+  extent.add_symbols(names);
+  return std::ranges::any_of(names, ir::is_computed);
+}
+
 /// A Range whose count is an open extent: start and step are numbers, the limit is an expression.
 /// @return false, with nothing added, for any other
 bool build_open_range(NodeBuilder& node) {
   Extent ends[3];
+  const auto element =
+      node.integers(0) ? node.integers(0)->element : node.input_type(0).encoding.element;
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto known = node.integers(i);
+    const auto known = node.extents(i);
     if (!known || known->values.size() != 1) return false;
     ends[i] = known->values[0];
   }
   const auto step = ends[2].number();
   if (ends[0].is_number() && ends[1].is_number()) return false;
   if (!step || *step < 1) NodeBuilder::unsupported("expected a step of at least 1");
-  const ir::Dim count = checked_dim((ends[1] - ends[0] + *step - 1).over(*step));
+  const bool is_computed = has_computed(ends[0]) || has_computed(ends[1]);
+  const ir::Dim count = checked_dim(is_computed ? computed_count(node, ends[0], ends[1], *step)
+                                                : (ends[1] - ends[0] + *step - 1).over(*step));
   const auto start = ends[0].number();
-  if (!start) NodeBuilder::unsupported("expected a number to start with");
-  const auto element = node.integers(0)->element;
   const ir::ValueId steps =
       node.emit(ir::BroadcastTo{{count}}, {node.add_scalar(static_cast<double>(*step), element)});
   const ir::ValueId sums = node.emit(ir::CumSum{0, true, false}, {steps});
-  const ir::ValueId first = node.add_scalar(static_cast<double>(*start), element);
+  const ir::ValueId first =
+      start ? node.add_scalar(static_cast<double>(*start), element) : node.input(0);
   node.set_output(
-      0, *start == 0 ? sums : node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {sums, first}));
+      0, start == 0 ? sums : node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {sums, first}));
   return true;
 }
 

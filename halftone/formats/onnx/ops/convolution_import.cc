@@ -262,6 +262,37 @@ void build_conv_transpose(NodeBuilder& node) {
   set_image(node, node.emit(std::move(op), with_bias(node, operand(node, x), w)));
 }
 
+/// Sets output 1 to the indices of maxima among all elements of the input, channels first.
+void set_indices(NodeBuilder& node, const ir::Pool& pool, ValueId x) {
+  const ir::Shape shape = node.type(x).shape;
+  const bool by_column = node.int_attribute("storage_order", 0) != 0;
+  if (!shape.is_static() || (by_column && shape.rank() != 4)) {
+    NodeBuilder::unsupported("indices of maxima in an input " + shape.to_string());
+  }
+  const auto whole = [&](Dim value) {
+    return node.add_scalar(static_cast<double>(value), ir::ElementType::kInt64);
+  };
+  ValueId at = node.emit(ir::MaxPoolIndex{pool.kernel, pool.window, pool.round_up}, {x}, "indices");
+  if (by_column) {
+    const ValueId row = emit_binary(node, ir::BinaryKind::kDiv, at, whole(shape[2]));
+    const ValueId col = emit_binary(node, ir::BinaryKind::kMod, at, whole(shape[2]));
+    at = emit_binary(node, ir::BinaryKind::kAdd,
+                     emit_binary(node, ir::BinaryKind::kMul, col, whole(shape[1])), row);
+  }
+  const auto elements = static_cast<Dim>(ir::count_of(ir::spatial_extents(shape)));
+  std::vector<Dim> dims(shape.rank(), 1);
+  dims.front() = shape[0];
+  dims.back() = shape.back();
+  ir::Tensor first = node.allocate(ir::ElementType::kInt64, ir::Shape(std::move(dims)));
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    first.as<std::int64_t>()[i] = static_cast<Dim>(i) * elements;
+  }
+  at = emit_binary(node, ir::BinaryKind::kAdd, at, node.add_constant(std::move(first)));
+  std::vector<std::size_t> order = all_axes(shape.rank());
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  node.set_output(1, emit_transpose(node, std::move(order), at));
+}
+
 void build_pool(NodeBuilder& node) {
   const bool is_max = node.op_type() == "MaxPool";
   const ValueId x = to_channels_last(node, node.input(0), "channels_last");
@@ -272,6 +303,7 @@ void build_pool(NodeBuilder& node) {
   op.window = window_of(node, extents, op.kernel);
   op.count_padding = !is_max && node.int_attribute("count_include_pad", 0) != 0;
   op.round_up = node.int_attribute("ceil_mode", 0) != 0;
+  if (is_max && node.has_output(1)) set_indices(node, op, x);
   set_image(node, node.emit(std::move(op), {x}));
 }
 

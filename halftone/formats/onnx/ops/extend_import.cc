@@ -145,7 +145,7 @@ void build_tile(NodeBuilder& node) {
 
 void build_expand(NodeBuilder& node) {
   const ValueId x = node.input(0);
-  const auto request = node.integers(1);
+  const auto request = node.extents(1);
   if (!request) NodeBuilder::unsupported("input 1: expected integers known during the import");
   std::vector<ir::Dim> dims;
   for (const Extent& extent : request->values) dims.push_back(checked_dim(extent));

@@ -71,34 +71,10 @@ void build_one_hot(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {indices, node.input(2)}));
 }
 
-/// Selects elements by a condition, which must be known because it determines the shape.
-void build_compress(NodeBuilder& node) {
-  ValueId x = node.input(0);
-  std::size_t axis = 0;
-  if (node.has_attribute("axis")) {
-    axis = axis_of(node, 0);
-  } else {
-    x = node.reshape(x, {product_of(node.type(x).shape.dims())});
-  }
-  const ir::Tensor condition = node.constant_input(1).cast(ir::ElementType::kInt64);
-  std::vector<std::int64_t> selected;
-  for (std::size_t i = 0; i < condition.size(); ++i) {
-    if (condition.as<std::int64_t>()[i] != 0) selected.push_back(static_cast<std::int64_t>(i));
-  }
-  const ir::Shape shape{static_cast<ir::Dim>(selected.size())};
-  const ValueId indices =
-      node.add_constant(ir::Tensor::from<std::int64_t>(shape, std::span(selected)));
-  node.set_output(0, node.emit(ir::Gather{axis}, {x, indices}));
-}
-
 constexpr ReaderEntry kIndexingReaders[] = {
-    {"", "GatherElements", build_gather_elements},
-    {"", "GatherND", build_gather_nd},
-    {"", "Scatter", build_scatter_elements},
-    {"", "ScatterElements", build_scatter_elements},
-    {"", "ScatterND", build_scatter_nd},
-    {"", "OneHot", build_one_hot},
-    {"", "Compress", build_compress},
+    {"", "GatherElements", build_gather_elements}, {"", "GatherND", build_gather_nd},
+    {"", "Scatter", build_scatter_elements},       {"", "ScatterElements", build_scatter_elements},
+    {"", "ScatterND", build_scatter_nd},           {"", "OneHot", build_one_hot},
 };
 
 }  // namespace

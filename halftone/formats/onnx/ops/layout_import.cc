@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -47,6 +47,41 @@ std::vector<bool> marked(std::span<const std::int64_t> axes, std::size_t rank) {
   return marks;
 }
 
+/// Whether a node gives the number of an extent to shape arithmetic, as our files do.
+bool is_extent(const NodeBuilder& node, ValueId x) {
+  const ir::ValueType& type = node.type(x);
+  return node.output_name().starts_with("extent/") && type.is_dense(ir::ElementType::kInt64) &&
+         type.shape.rank() == 0;
+}
+
+/// A requested shape that the network computes, without 0 and -1 where these mean other extents.
+Integers computed_request(NodeBuilder& node, const ir::Shape& x, bool zero_copies) {
+  const ir::ValueType type = node.input_type(1);
+  const bool is_list =
+      type.shape.rank() == 1 && type.shape.is_static() && type.is_dense(ir::ElementType::kInt64);
+  if (!is_list) NodeBuilder::unsupported("input 1: expected a shape known during the import");
+  const auto whole = [&](double value) { return node.add_scalar(value, ir::ElementType::kInt64); };
+  ValueId request = node.input(1);
+  if (zero_copies) {
+    Integers same{false, ir::ElementType::kInt64, {}};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(type.shape[0]); ++i) {
+      same.values.push_back(i < x.rank() ? ir::extent_of(x[i]) : Extent(0));
+    }
+    const ValueId extents = node.state().add_integers(node.output_name() + "/extents", same);
+    request = emit_where(node, emit_binary(node, ir::BinaryKind::kEqual, request, whole(0)),
+                         extents, request);
+  }
+  const Integers all{true, ir::ElementType::kInt64, {ir::extent_of(product_of(x.dims()))}};
+  const ValueId total = node.state().add_integers(node.output_name() + "/elements", all);
+  const ValueId product = emit_reduce(node, ir::ReduceKind::kProd, {0}, false, request);
+  const ValueId others = emit_binary(node, ir::BinaryKind::kSub, whole(0), product);
+  const ValueId rest = emit_binary(node, ir::BinaryKind::kDiv, total,
+                                   emit_binary(node, ir::BinaryKind::kMax, others, whole(1)));
+  request =
+      emit_where(node, emit_binary(node, ir::BinaryKind::kLess, request, whole(0)), rest, request);
+  return *node.extents_of(request);
+}
+
 void build_reshape(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape& shape = node.type(x).shape;
@@ -57,7 +92,18 @@ void build_reshape(NodeBuilder& node) {
     return;
   }
   const auto request = node.integers(1);
-  if (!request) NodeBuilder::unsupported("input 1: expected a shape known during the import");
+  if (is_extent(node, x)) {
+    return node.set_output(Integers{false, ir::ElementType::kInt64, {node.computed_extent(x)}});
+  }
+  if (!request) {
+    const ir::Shape copy = shape;  // adding nodes may move it
+    std::vector<ir::Dim> dims;
+    for (const Extent& extent : computed_request(node, copy, zero_copies).values) {
+      dims.push_back(checked_dim(extent));
+    }
+    node.set_output(0, node.emit(ir::Reshape{ir::Shape(std::move(dims))}, {x}));
+    return;
+  }
   node.set_output(0, node.reshape(x, ir::resolve_extents(shape, requested(*request), zero_copies)));
 }
 

@@ -315,8 +315,9 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 
 Writer find_writer(const ir::Operator& op) {
   static const ir::OperatorTable<Writer> table = {
-      kElementaryWriters, convolution_writers(), linear_writers(), loop_writers(),
-      moving_writers(),   recurrent_writers(),   reduce_writers(), resample_writers()};
+      kElementaryWriters, convolution_writers(), linear_writers(),
+      loop_writers(),     moving_writers(),      recurrent_writers(),
+      reduce_writers(),   resample_writers(),    selection_writers()};
   return table[op];
 }
 

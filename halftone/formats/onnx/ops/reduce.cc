@@ -9,6 +9,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -102,12 +103,16 @@ void build_cum_prod(NodeBuilder& node) {
 
 void build_top_k(NodeBuilder& node) {
   const ValueId x = node.input(0);
-  const std::int64_t k = node.opset() < 10 ? node.int_attribute("k", -1) : number_input(node, 1);
-  if (k < 0)
-    fail(ErrorKind::kShape, "k: expected a number of at least 0, found " + std::to_string(k));
+  const auto stated = node.opset() < 10 ? std::nullopt : node.extents(1);
+  const Extent k =
+      stated && stated->values.size() == 1
+          ? stated->values[0]
+          : Extent(node.opset() < 10 ? node.int_attribute("k", -1) : number_input(node, 1));
+  if (k.is_number() && *k.number() < 0)
+    fail(ErrorKind::kShape, "k: expected a number of at least 0, found " + k.text());
   ir::TopK op;
   op.axis = ir::normalized_axis(node.int_attribute("axis", -1), node.type(x).shape.rank());
-  op.k = static_cast<std::size_t>(k);
+  op.k = static_cast<std::size_t>(checked_dim(k));
   op.largest = node.int_attribute("largest", 1) != 0;
   const ValueId indices = node.emit(op, {x});
   node.set_output(0, node.emit(ir::GatherElements{op.axis}, {x, indices}));
@@ -234,7 +239,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::CumSum& op)
 
 void export_operator(Exporter& exporter, const Node& node, const ir::TopK& op) {
   const std::string& output = exporter.name(node.output);
-  const std::string k = exporter.add_integers("k", {static_cast<std::int64_t>(op.k)});
+  const std::string k = add_extent(exporter, ir::extent_of(static_cast<ir::Dim>(op.k)));
   NodeProto& proto = exporter.add_node("TopK", {exporter.read(node.inputs[0]), k},
                                        exporter.fresh(output + "/values"));
   proto.add_output(output);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators whose number of results depends on the elements of their input: the input must be a
-// constant.
+// Operators whose number of results depends on the elements of their input. The graph's operators
+// have an upper bound of entries, of which those past the last are -1; their count becomes an
+// extent, and a slice takes that many.
 #include <algorithm>
-#include <numeric>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,120 +11,110 @@
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
-#include "halftone/ir/element.h"
 
 namespace halftone::formats::onnx {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-using ir::Dim;
+using ir::BinaryKind;
 using ir::ElementType;
 using ir::ValueId;
 
-/// What Unique finds among slices, in the order of its output.
-struct UniqueSlices {
-  Numbers first;    ///< the first slice with a value
-  Numbers inverse;  ///< for each slice the index of its value
-  Numbers counts;
+ValueId whole_zero(NodeBuilder& node) { return node.add_scalar(0.0, ElementType::kInt64); }
+
+/// How many entries of a list are not below zero: int64 [bound], [bound, 1] or [1, bound]. Files
+/// have lists without the entries past the last, so no operator here may name the bound.
+Extent count_of(NodeBuilder& node, ValueId list) {
+  const ValueId found =
+      node.emit(ir::Binary{BinaryKind::kGreaterOrEqual, {}}, {list, whole_zero(node)}, "found");
+  const ValueId ones = node.emit(ir::Cast{ElementType::kInt64}, {found}, "ones");
+  const std::vector<std::size_t> axes = all_axes(node.type(ones).shape.rank());
+  return node.computed_extent(
+      node.emit(ir::Reduce{ir::ReduceKind::kSum, axes, false}, {ones}, "count"));
+}
+
+/// The first elements along an axis.
+ValueId first_of(NodeBuilder& node, ValueId x, std::size_t axis, const Extent& count) {
+  const ir::Dim extent = ir::dim_of(count);
+  if (node.type(x).shape[axis] == extent) return x;
+  return node.emit(ir::Slice{axis, 0, 1, static_cast<std::size_t>(extent)}, {x});
+}
+
+/// The first row or column of a matrix, as a matrix.
+ValueId line_of(NodeBuilder& node, ValueId x, std::size_t axis) {
+  return node.emit(ir::Slice{axis, 0, 1, 1}, {x}, "line");
+}
+
+/// The input of an operator that works along an axis if it has the attribute, else on all elements.
+struct AlongAxis {
+  ValueId x;
+  std::size_t axis = 0;
 };
-
-/// @param slices  [count, size]
-template <typename T>
-UniqueSlices unique_slices(std::span<const T> slices, std::size_t count, bool is_sorted) {
-  const std::size_t size = count == 0 ? 0 : slices.size() / count;
-  const auto slice = [&](std::int64_t i) {
-    return slices.subspan(static_cast<std::size_t>(i) * size, size);
-  };
-  const auto before = [&](std::int64_t a, std::int64_t b) {
-    return std::ranges::lexicographical_compare(slice(a), slice(b));
-  };
-  Numbers order(count);
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::ranges::stable_sort(order, before);
-  UniqueSlices result;
-  result.inverse.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i == 0 || before(order[i - 1], order[i])) result.first.push_back(order[i]);
-    result.inverse[static_cast<std::size_t>(order[i])] = std::ssize(result.first) - 1;
+AlongAxis along_axis(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape& shape = node.type(x).shape;
+  if (node.has_attribute("axis")) {
+    return {x, ir::normalized_axis(node.int_attribute("axis", 0), shape.rank())};
   }
-  if (!is_sorted) {
-    const Numbers found = result.first;
-    std::ranges::sort(result.first);
-    for (std::int64_t& at : result.inverse) {
-      at = std::ranges::lower_bound(result.first, found[static_cast<std::size_t>(at)]) -
-           result.first.begin();
-    }
-  }
-  result.counts.resize(result.first.size());
-  for (const std::int64_t at : result.inverse) ++result.counts[static_cast<std::size_t>(at)];
-  return result;
-}
-
-UniqueSlices unique_slices(const ir::Tensor& slices, std::size_t count, bool is_sorted) {
-  if (slices.element() == ElementType::kFloat32) {
-    return unique_slices(slices.as<float>(), count, is_sorted);
-  }
-  if (slices.element() == ElementType::kUint64) {
-    return unique_slices(slices.as<std::uint64_t>(), count, is_sorted);
-  }
-  const ir::Tensor wide = slices.cast(ElementType::kInt64);
-  return unique_slices(std::as_const(wide).as<std::int64_t>(), count, is_sorted);
-}
-
-ValueId vector_of(NodeBuilder& node, const Numbers& numbers) {
-  node.state().charge(numbers.size() * sizeof(std::int64_t));
-  return node.add_constant(ir::Tensor::from<std::int64_t>({std::ssize(numbers)}, numbers));
+  return {node.reshape(x, {product_of(shape.dims())})};
 }
 
 void build_unique(NodeBuilder& node) {
-  static_cast<void>(node.constant_input(0));
-  ValueId x = node.input(0);
-  std::size_t axis = 0;
-  if (node.has_attribute("axis")) {
-    axis = ir::normalized_axis(node.int_attribute("axis", 0), node.type(x).shape.rank());
-  } else {
-    x = node.reshape(x, {product_of(node.type(x).shape.dims())});
-  }
-  std::vector<std::size_t> order = all_axes(node.type(x).shape.rank());
-  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(axis),
-              order.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
-  const ir::Tensor* slices = node.constant(emit_transpose(node, order, x));
-  if (slices == nullptr) NodeBuilder::unsupported("a constant of this size");
-  const auto count = static_cast<std::size_t>(node.type(x).shape[axis]);
-  const UniqueSlices found = unique_slices(*slices, count, node.int_attribute("sorted", 1) != 0);
-  const ValueId first = vector_of(node, found.first);
+  const auto [x, axis] = along_axis(node);
+  const bool sorted = node.int_attribute("sorted", 1) != 0;
+  const ValueId list = node.emit(ir::Unique{axis, sorted, ir::UniqueResult::kFirst}, {x}, "first");
+  const Extent count = count_of(node, list);
+  const ValueId first = first_of(node, list, 0, count);
   node.set_output(0, node.emit(ir::Gather{axis}, {x, first}));
   node.set_output(1, first);
-  node.set_output(2, vector_of(node, found.inverse));
-  node.set_output(3, vector_of(node, found.counts));
+  if (!node.has_output(2) && !node.has_output(3)) return;
+  const ValueId inverse =
+      node.emit(ir::Unique{axis, sorted, ir::UniqueResult::kInverse}, {x}, "inverse");
+  node.set_output(2, inverse);
+  if (!node.has_output(3)) return;
+  const ValueId zeros = node.emit(ir::BroadcastTo{{ir::dim_of(count)}}, {whole_zero(node)});
+  const ValueId one = node.add_scalar(1.0, ElementType::kInt64);
+  const ValueId ones = node.emit(ir::BroadcastTo{node.type(inverse).shape}, {one});
+  const ir::ScatterElements add{0, ir::Scatter::kAdd};
+  node.set_output(3, node.emit(add, {zeros, inverse, ones}));
 }
 
 /// The indices [rank, count] of the elements that are not zero.
 void build_non_zero(NodeBuilder& node) {
-  const ir::Tensor& x = node.constant_input(0);
-  const ir::Shape shape = x.shape();
-  if (shape.rank() == 0) NodeBuilder::unsupported("a scalar");
-  const ir::Tensor flags = x.cast(ElementType::kBool);
-  const auto is_set = flags.as<std::uint8_t>();
-  const auto count = static_cast<std::size_t>(std::ranges::count(is_set, std::uint8_t{1}));
-  ir::Tensor indices =
-      node.allocate(ElementType::kInt64, {static_cast<Dim>(shape.rank()), static_cast<Dim>(count)});
-  const auto values = indices.as<std::int64_t>();
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < is_set.size(); ++i) {
-    if (is_set[i] == 0) continue;
-    auto rest = static_cast<Dim>(i);
-    for (std::size_t axis = shape.rank(); axis-- > 0; rest /= shape[axis]) {
-      values[axis * count + found] = rest % shape[axis];
-    }
-    ++found;
+  const ValueId x = node.input(0);
+  if (node.type(x).shape.rank() == 0) NodeBuilder::unsupported("a scalar");
+  const ValueId all = node.emit(ir::NonZero{}, {x}, "all");
+  node.set_output(0, first_of(node, all, 1, count_of(node, line_of(node, all, 0))));
+}
+
+/// The elements along an axis where a condition holds; others are left out.
+void build_compress(NodeBuilder& node) {
+  const auto [x, axis] = along_axis(node);
+  if (node.input_type(1).shape.rank() != 1) {
+    fail(ErrorKind::kShape,
+         "condition: expected a vector, found " + node.input_type(1).to_string());
   }
-  node.set_output(0, node.add_constant(std::move(indices)));
+  const ValueId all = node.emit(ir::NonZero{}, {node.input(1)}, "all");
+  const ValueId indices = squeezed(node, first_of(node, all, 1, count_of(node, all)), 0);
+  node.set_output(0, node.emit(ir::Gather{axis}, {x, indices}));
+}
+
+/// The selected boxes [count, 3]: image, class and index of each.
+void build_non_max_suppression(NodeBuilder& node) {
+  ir::NonMaxSuppression op;
+  const std::int64_t most = node.has_input(2) ? number_input(node, 2) : 0;
+  op.max_per_class = static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
+  if (node.has_input(3)) op.iou_threshold = node.scalar_input(3);
+  if (node.has_input(4)) op.score_threshold = node.scalar_input(4);
+  op.centers = node.int_attribute("center_point_box", 0) != 0;
+  const ValueId all = node.emit(op, {node.input(0), node.input(1)}, "all");
+  node.set_output(0, first_of(node, all, 0, count_of(node, line_of(node, all, 1))));
 }
 
 constexpr ReaderEntry kSelectionReaders[] = {
     {"", "Unique", build_unique},
     {"", "NonZero", build_non_zero},
+    {"", "Compress", build_compress},
+    {"", "NonMaxSuppression", build_non_max_suppression},
 };
 
 }  // namespace

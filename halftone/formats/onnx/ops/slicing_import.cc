@@ -31,12 +31,30 @@ Extent clamped(const Extent& position, const Extent& extent) {
   return Extent::greatest(0, Extent::least(at, extent));
 }
 
+/// The same for one that the network computes, and that may be negative.
+Extent computed_position(NodeBuilder& node, const Extent& position, const Extent& extent) {
+  const auto symbol = position.name();
+  if (position == extent) return extent;
+  if (!symbol || !ir::is_computed(*symbol)) return clamped(position, extent);
+  const auto scalar = [&](const Extent& number) {
+    const Integers one{true, ir::ElementType::kInt64, {number}};
+    return node.state().add_integers(node.output_name() + "/position", one);
+  };
+  const ValueId at = scalar(position);
+  const ValueId n = scalar(extent);
+  const ValueId zero = scalar(0);
+  const ValueId from_front = emit_where(node, emit_binary(node, ir::BinaryKind::kLess, at, zero),
+                                        emit_binary(node, ir::BinaryKind::kAdd, at, n), at);
+  return node.computed_extent(emit_binary(
+      node, ir::BinaryKind::kMin, emit_binary(node, ir::BinaryKind::kMax, from_front, zero), n));
+}
+
 /// A slice whose ends or axis are open. Steps are forward.
 ValueId emit_open_slice(NodeBuilder& node, ValueId x, const OpenSlice& request) {
   const Extent extent = ir::extent_of(node.type(x).shape[request.axis]);
   if (request.step < 1) NodeBuilder::unsupported("expected a step forward along an open extent");
-  const Extent begin = clamped(request.start, extent);
-  const Extent end = clamped(request.end, extent);
+  const Extent begin = computed_position(node, request.start, extent);
+  const Extent end = Extent::greatest(begin, computed_position(node, request.end, extent));
   const ir::Dim count = checked_dim((end - begin + request.step - 1).over(request.step));
   if (begin == Extent(0) && request.step == 1 && ir::extent_of(count) == extent) return x;
   return node.emit(ir::Slice{request.axis, static_cast<std::size_t>(checked_dim(begin)),
@@ -91,7 +109,7 @@ std::vector<OpenSlice> open_slices(NodeBuilder& node, std::size_t rank) {
     return *numbers;
   };
   const auto positions = [&](const char* name, std::size_t i) {
-    const auto known = by_attribute ? std::nullopt : node.integers(i);
+    const auto known = by_attribute ? std::nullopt : node.extents(i);
     if (known) return known->values;
     const Numbers numbers = required(name, i);
     return std::vector<Extent>(numbers.begin(), numbers.end());

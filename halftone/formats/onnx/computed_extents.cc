@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between extents and values: integers that the network computes become extents, and extents become
+// values that other operators read.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/counted_extent.h"
+#include "halftone/formats/onnx/node_builder.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+/// An extent as a value, int64 []: the value that defines it, or a count.
+/// @param name  of the integers
+ir::ValueId add_scalar(ir::Graph& graph, const std::string& name, const Extent& extent) {
+  const auto symbol = extent.name();
+  for (const ir::Definition& each : graph.definitions()) {
+    if (symbol == each.symbol) return each.value;
+  }
+  const auto constant = [&](const std::string& of, const Extent& number) {
+    return graph.add_constant(of, to_tensor({true, ir::ElementType::kInt64, {number}}));
+  };
+  if (extent.is_number()) return constant(name, extent);
+  if (extent.depends_on_batch() || !extent.is_at_least(0)) {
+    fail(ErrorKind::kUnsupported,
+         "reads '" + name +
+             "', which depends on the batch, or is an open extent that may be negative: only shape "
+             "arithmetic can use it");
+  }
+  const ir::ValueId ones = graph.add_node(name + "/ones", ir::BroadcastTo{{ir::dim_of(extent)}},
+                                          {constant(name + "/one", 1)});
+  return graph.add_node(name, ir::Reduce{ir::ReduceKind::kSum, {0}, false}, {ones});
+}
+
+}  // namespace
+
+ir::ValueId ImportState::add_integers(const std::string& name, const Integers& integers) {
+  if (integers.numbers()) return graph.add_constant(name, to_tensor(integers));
+  std::vector<ir::ValueId> parts;
+  for (const Extent& extent : integers.values) {
+    parts.push_back(add_scalar(graph, name, extent));
+    if (integers.is_scalar) continue;
+    parts.back() = graph.add_node(name, ir::Reshape{{1}}, {parts.back()});
+  }
+  const ir::ValueId joined =
+      parts.size() == 1 ? parts[0] : graph.add_node(name, ir::Concat{0}, std::move(parts));
+  if (integers.element == ir::ElementType::kInt64) return joined;
+  return graph.add_node(name, ir::Cast{integers.element}, {joined});
+}
+
+std::optional<Integers> NodeBuilder::extents(std::size_t i) {
+  if (auto known = integers(i)) return known;
+  const auto* id = input_as<ir::ValueId>(i);
+  return id == nullptr ? std::nullopt : extents_of(*id);
+}
+
+std::optional<Integers> NodeBuilder::extents_of(ir::ValueId list) {
+  constexpr ir::Dim kMaxComputed = 32;
+  const ir::ValueType wanted = type(list);
+  const ir::ElementType element = wanted.encoding.element;
+  const bool is_whole = wanted.encoding.is_dense() &&
+                        (element == ir::ElementType::kInt64 || element == ir::ElementType::kInt32);
+  if (!is_whole || wanted.shape.rank() > 1 || !wanted.shape.is_static()) return std::nullopt;
+  Integers result{wanted.shape.rank() == 0, element, {}};
+  const ir::Dim count = result.is_scalar ? 1 : wanted.shape[0];
+  if (count > kMaxComputed) return std::nullopt;
+  for (ir::Dim k = 0; k < count; ++k) {
+    const ir::Slice one{0, static_cast<std::size_t>(k), 1, 1};
+    result.values.push_back(
+        computed_extent(count == 1 ? list : emit(one, {list}, "extent" + std::to_string(k))));
+  }
+  return result;
+}
+
+Extent NodeBuilder::computed_extent(ir::ValueId id) {
+  const auto known = state_.computed.find(id);
+  if (known != state_.computed.end()) return known->second;
+  if (const auto counted = counted_extent(state_.graph, id)) return *counted;
+  ir::ValueId number = id;
+  if (type(number).encoding.element != ir::ElementType::kInt64) {
+    number = emit(ir::Cast{ir::ElementType::kInt64}, {number}, "extent");
+  }
+  if (type(number).shape.rank() != 0) number = emit(ir::Reshape{{}}, {number}, "extent");
+  if (const ir::Tensor* tensor = constant(number)) return Extent(tensor->as<std::int64_t>()[0]);
+  std::string symbol = state_.graph.fresh_symbol();
+  const Extent extent = Extent::symbol(symbol);
+  state_.graph.define(std::move(symbol), number);
+  state_.computed.emplace(id, extent);
+  return extent;
+}
+
+}  // namespace halftone::formats::onnx

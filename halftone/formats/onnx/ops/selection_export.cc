@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that find elements, and pool regions. ONNX's give as many entries as they find, ours
+// an upper bound of them. What reads these counts entries that are not below zero, and takes that
+// many: the same from ONNX's.
+#include <cmath>
+#include <string>
+
+#include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Node;
+using onnx_pb::NodeProto;
+
+void export_operator(Exporter& exporter, const Node& node, const ir::NonZero& /*op*/) {
+  exporter.add_node("NonZero", {exporter.read(node.inputs[0])}, exporter.name(node.output));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::NonMaxSuppression& op) {
+  const auto most = static_cast<std::int64_t>(op.max_per_class);
+  std::vector<std::string> inputs = {exporter.read(node.inputs[0]), exporter.read(node.inputs[1]),
+                                     exporter.add_integers("most", {most}),
+                                     exporter.add_scalar("iou_threshold", op.iou_threshold)};
+  if (std::isfinite(op.score_threshold)) {
+    inputs.push_back(exporter.add_scalar("score_threshold", op.score_threshold));
+  }
+  NodeProto& proto = exporter.add_node("NonMaxSuppression", inputs, exporter.name(node.output));
+  if (op.centers) set_attribute(proto, "center_point_box", std::int64_t{1});
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Unique& op) {
+  const std::string& output = exporter.name(node.output);
+  NodeProto& proto = exporter.add_node("Unique", {exporter.read(node.inputs[0])},
+                                       exporter.fresh(output + "/values"));
+  const bool is_first = op.result == ir::UniqueResult::kFirst;
+  proto.add_output(is_first ? output : "");
+  if (!is_first) proto.add_output(output);
+  set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
+  set_attribute(proto, "sorted", std::int64_t{op.sorted ? 1 : 0});
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::RoiAlign& op) {
+  const std::string x = exporter.read_image(node.inputs[0]);
+  exporter.require_opset(16);
+  NodeProto& proto = exporter.add_node(
+      "RoiAlign", {x, exporter.read(node.inputs[1]), exporter.read(node.inputs[2])},
+      exporter.add_image(node.output));
+  set_attribute(proto, "output_height", op.height);
+  set_attribute(proto, "output_width", op.width);
+  set_attribute(proto, "sampling_ratio", op.samples);
+  set_attribute(proto, "spatial_scale", op.scale);
+  set_attribute(proto, "mode", op.largest ? "max" : "avg");
+  set_attribute(proto, "coordinate_transformation_mode",
+                op.half_pixel ? "half_pixel" : "output_half_pixel");
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::MaxRoiPool& op) {
+  const std::string& output = exporter.name(node.output);
+  const std::string images = exporter.fresh(output + "/images");
+  set_attribute(exporter.add_node("Cast", {exporter.read(node.inputs[2])}, images), "to",
+                std::int64_t{onnx_pb::TensorProto::FLOAT});
+  const std::string column = exporter.fresh(output + "/column");
+  exporter.add_node("Unsqueeze", {images, exporter.add_integers("axes", {1})}, column);
+  const std::string regions = exporter.fresh(output + "/regions");
+  set_attribute(exporter.add_node("Concat", {column, exporter.read(node.inputs[1])}, regions),
+                "axis", std::int64_t{1});
+  const std::string x = exporter.read_image(node.inputs[0]);
+  NodeProto& proto = exporter.add_node("MaxRoiPool", {x, regions}, exporter.add_image(node.output));
+  set_attribute(proto, "pooled_shape", std::vector<std::int64_t>{op.height, op.width});
+  set_attribute(proto, "spatial_scale", op.scale);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::MaxPoolIndex& op) {
+  const ir::Shape& x = exporter.graph().value(node.inputs[0]).type.shape;
+  const auto extents = ir::spatial_extents(x);
+  for (const ir::Dim extent : extents) {
+    if (extent < 0) unsupported("indices of maxima in an open extent");
+  }
+  const std::string image = exporter.read_image(node.inputs[0]);
+  const std::string all = exporter.fresh(exporter.name(node.output) + "/indices");
+  NodeProto& proto =
+      exporter.add_node("MaxPool", {image}, exporter.fresh(exporter.name(node.output) + "/max"));
+  proto.add_output(all);
+  set_attribute(proto, "kernel_shape", op.kernel);
+  set_attribute(proto, "strides", op.window.strides);
+  set_attribute(proto, "dilations", op.window.dilations);
+  std::vector<std::int64_t> pads = op.window.pads_before;
+  pads.insert(pads.end(), op.window.pads_after.begin(), op.window.pads_after.end());
+  set_attribute(proto, "pads", pads);
+  if (op.round_up) set_attribute(proto, "ceil_mode", std::int64_t{1});
+  const auto elements = static_cast<std::int64_t>(ir::count_of(extents));
+  exporter.add_node("Mod", {all, exporter.add_integers("elements", {elements})},
+                    exporter.add_image(node.output));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Determinant& /*op*/) {
+  exporter.add_node("Det", {exporter.read(node.inputs[0])}, exporter.name(node.output));
+}
+
+constexpr WriterEntry kSelectionWriters[] = {
+    node_writer_entry<Exporter, ir::NonZero, export_operator>(),
+    node_writer_entry<Exporter, ir::NonMaxSuppression, export_operator>(),
+    node_writer_entry<Exporter, ir::Unique, export_operator>(),
+    node_writer_entry<Exporter, ir::RoiAlign, export_operator>(),
+    node_writer_entry<Exporter, ir::MaxRoiPool, export_operator>(),
+    node_writer_entry<Exporter, ir::MaxPoolIndex, export_operator>(),
+    node_writer_entry<Exporter, ir::Determinant, export_operator>(),
+};
+
+}  // namespace
+
+std::span<const WriterEntry> selection_writers() { return kSelectionWriters; }
+
+}  // namespace halftone::formats::onnx

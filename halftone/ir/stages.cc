@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/stages.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/ir/extent.h"
+
+namespace halftone::ir {
+namespace {
+
+using Symbols = std::set<std::string>;
+
+std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
+
+bool depends_on(Dim extent, const Symbols& symbols) {
+  if (!is_expression(extent)) return false;
+  Symbols used;
+  extent_of(extent).add_symbols(used);
+  return std::ranges::any_of(used, [&](const std::string& name) { return symbols.contains(name); });
+}
+
+bool depends_on(const Shape& shape, const Symbols& symbols) {
+  return std::ranges::any_of(shape.dims(), [&](Dim dim) { return depends_on(dim, symbols); });
+}
+
+/// Which values can be computed without some symbols.
+std::vector<bool> computable(const Graph& graph, const Symbols& unknown) {
+  std::vector<bool> known(graph.num_values(), false);
+  for (std::size_t v = 0; v < known.size(); ++v) {
+    known[v] = graph.constant(ValueId{static_cast<std::uint32_t>(v)}) != nullptr;
+  }
+  for (const ValueId id : graph.inputs()) known[index(id)] = true;
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    const auto is_known = [&](ValueId input) { return input == kAbsent || known[index(input)]; };
+    const auto* slice = std::get_if<Slice>(&node.op);
+    const bool is_open = depends_on(graph.value(node.output).type.shape, unknown) ||
+                         (slice != nullptr && depends_on(static_cast<Dim>(slice->begin), unknown));
+    known[index(node.output)] = !is_open && std::ranges::all_of(node.inputs, is_known);
+  }
+  return known;
+}
+
+Symbols symbols_of(const Graph& graph) {
+  Symbols symbols;
+  for (const Definition& each : graph.definitions()) symbols.insert(each.symbol);
+  return symbols;
+}
+
+void add_once(std::vector<ValueId>& values, ValueId id) {
+  if (std::ranges::count(values, id) == 0) values.push_back(id);
+}
+
+bool may_hand(const ValueType& type, HandOver what) {
+  return what == HandOver::kDense ? type.encoding.is_dense() : type.is_dense(ElementType::kFloat32);
+}
+
+/// The values of the first stage that the rest reads.
+/// @param known  computable() without the definitions
+std::vector<ValueId> handed_values(const Graph& graph, const std::vector<bool>& known,
+                                   HandOver what) {
+  std::vector<bool> needed(graph.num_values(), false);
+  for (const ValueId id : graph.outputs()) needed[index(id)] = !known[index(id)];
+  for (const Definition& each : graph.definitions()) {
+    if (what == HandOver::kFloats || !known[index(each.value)]) needed[index(each.value)] = true;
+  }
+  std::vector<ValueId> handed;
+  const std::vector<NodeId> order = graph.topological_order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph.node(*id);
+    if (!needed[index(node.output)]) continue;
+    if (known[index(node.output)] && may_hand(graph.value(node.output).type, what)) {
+      handed.push_back(node.output);
+      continue;
+    }
+    for (const ValueId input : node.inputs) {
+      if (input != kAbsent) needed[index(input)] = true;
+    }
+  }
+  std::ranges::reverse(handed);
+  return handed;
+}
+
+}  // namespace
+
+Stages split_stages(Graph graph, HandOver what) {
+  if (!graph.states().empty()) {
+    fail(ErrorKind::kUnsupported,
+         describe_definition(graph) + ": extents that depend on data in a network with states");
+  }
+  graph.remove_unused_nodes();
+  const std::vector<bool> known = computable(graph, symbols_of(graph));
+  const std::vector<ValueId> handed = handed_values(graph, known, what);
+  Stages stages{graph, graph, {}};
+  std::vector<ValueId> results;
+  std::vector<ValueId> later;
+  for (const ValueId id : graph.outputs()) add_once(known[index(id)] ? results : later, id);
+  for (const Definition& each : graph.definitions()) {
+    const bool is_now = known[index(each.value)] && what == HandOver::kDense;
+    if (is_now) {
+      add_once(results, each.value);
+      stages.defined.push_back(each);
+    }
+    stages.first.undefine(each.symbol);
+  }
+  for (const ValueId id : handed) add_once(results, id);
+  stages.first.set_outputs(std::move(results));
+  stages.first.remove_unused_nodes();
+
+  stages.rest.set_outputs(std::move(later));
+  for (const ValueId id : handed) stages.rest.make_input(id);
+  // Definitions whose values the first stage computes are needed until they have numbers.
+  const std::vector<Definition> defined = stages.defined;
+  for (const Definition& each : defined) stages.rest.undefine(each.symbol);
+  stages.rest.remove_unused_nodes();
+  const std::vector<ValueId> inputs(stages.rest.inputs().begin(), stages.rest.inputs().end());
+  for (const ValueId id : inputs) {
+    if (stages.rest.num_uses(id) == 0) stages.rest.remove_input(id);
+  }
+  return stages;
+}
+
+Graph join_stages(Graph first, const Stages& stages, std::span<const ValueId> outputs) {
+  const std::vector<ValueId> grown(first.outputs().begin(), first.outputs().end());
+  const Graph& rest = stages.rest;
+  std::vector<ValueId> copies(rest.num_values(), kAbsent);
+  // Inputs keep their order; computed values are outputs of the first stage.
+  for (std::size_t i = 0; i < stages.first.inputs().size(); ++i) {
+    copies[index(stages.first.inputs()[i])] = first.inputs()[i];
+  }
+  for (std::size_t i = 0; i < grown.size(); ++i) {
+    copies[index(stages.first.outputs()[i])] = grown[i];
+  }
+  for (std::size_t v = 0; v < copies.size(); ++v) {
+    const Value& value = rest.value(ValueId{static_cast<std::uint32_t>(v)});
+    if (value.constant) copies[v] = first.add_constant(value.name, value.constant);
+  }
+  for (const NodeId id : rest.topological_order()) {
+    const Node& node = rest.node(id);
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId& input : inputs) {
+      if (input != kAbsent) input = copies[index(input)];
+    }
+    copies[index(node.output)] =
+        first.add_node(node.name, node.op, std::move(inputs), rest.value(node.output).name);
+  }
+  for (const Definition& each : rest.definitions()) {
+    first.define(each.symbol, copies[index(each.value)]);
+  }
+  std::vector<ValueId> ends;
+  for (const ValueId id : outputs) ends.push_back(copies[index(id)]);
+  first.set_outputs(std::move(ends));
+  return first;
+}
+
+void check_definitions(const Graph& graph) {
+  if (symbols_of(graph).size() != graph.definitions().size()) {
+    fail(ErrorKind::kFormat, "an extent is defined twice");
+  }
+  for (const Definition& each : graph.definitions()) {
+    const Value& value = graph.value(each.value);
+    if (value.type.is_dense(ElementType::kInt64) && value.type.shape.rank() == 0) continue;
+    fail(ErrorKind::kFormat, "extent " + each.symbol + ": expected a value int64[], found '" +
+                                 value.name + "' " + value.type.to_string());
+  }
+}
+
+void require_no_definitions(const Graph& graph, const std::string& format) {
+  if (graph.definitions().empty()) return;
+  fail(ErrorKind::kUnsupported,
+       format + " cannot have extents that depend on data: " + describe_definition(graph));
+}
+
+std::string describe_definition(const Graph& graph) {
+  // The count of what an operator found is named by that operator.
+  for (const NodeId id : graph.topological_order()) {
+    const Operator& op = graph.node(id).op;
+    const bool finds = std::holds_alternative<NonZero>(op) ||
+                       std::holds_alternative<NonMaxSuppression>(op) ||
+                       std::holds_alternative<Unique>(op);
+    if (finds) return describe(graph.node(id));
+  }
+  return "value '" + graph.value(graph.definitions()[0].value).name + "'";
+}
+
+}  // namespace halftone::ir

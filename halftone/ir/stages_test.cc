@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/stages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "halftone/base/testing.h"
+#include "halftone/ir/evaluate_graph.h"
+#include "halftone/ir/extent.h"
+#include "halftone/ir/open_extents.h"
+#include "halftone/ir/testing.h"
+#include "halftone/ir/text.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::ir {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Adds the count of a list that ends with -1.
+ValueId add_count(Graph& graph, ValueId list) {
+  const std::int64_t none = 0;
+  const ValueId zero =
+      graph.add_constant("zero", Tensor::from<std::int64_t>({}, std::span(&none, 1)));
+  const ValueId found =
+      graph.add_node("found", Binary{BinaryKind::kGreaterOrEqual, {}}, {list, zero});
+  const ValueId ones = graph.add_node("ones", Cast{ElementType::kInt64}, {found});
+  return graph.add_node("count", Reduce{ReduceKind::kSum, {0}, false}, {ones});
+}
+
+/// y = the elements of 2 x that are not zero, plus 1; z = 2 x.
+Graph network(Dim extent) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", test::float_type({extent}));
+  const ValueId z = graph.add_node("twice", Binary{BinaryKind::kAdd, {}}, {x, x});
+  const ValueId all = graph.add_node("all", NonZero{}, {z});
+  const ValueId list = graph.add_node("list", Reshape{{extent}}, {all});
+  const std::string symbol = graph.fresh_symbol();
+  graph.define(symbol, add_count(graph, list));
+  const Slice first{0, 0, 1, static_cast<std::size_t>(dim_of(Extent::symbol(symbol)))};
+  const ValueId indices = graph.add_node("indices", first, {list});
+  const ValueId chosen = graph.add_node("chosen", Gather{0}, {z, indices});
+  const float one = 1;
+  const ValueId more = graph.add_constant("one", Tensor::from<float>({}, std::span(&one, 1)));
+  graph.add_output(graph.add_node("y", Binary{BinaryKind::kAdd, {}}, {chosen, more}));
+  graph.add_output(z);
+  return graph;
+}
+
+std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> ids) {
+  std::vector<std::string> names;
+  for (const ValueId id : ids) names.push_back(graph.value(id).name);
+  return names;
+}
+
+TEST(Stages, SplitBeforeTheFirstComputedExtent) {
+  const Graph graph = network(6);
+  verify(graph);
+  EXPECT_TRUE(open_extents(graph).empty());
+  EXPECT_THAT(to_text(graph), HasSubstr("extent   #0 = count"));
+  const Stages stages = split_stages(graph, HandOver::kDense);
+  verify(stages.first);
+  EXPECT_THAT(names_of(stages.first, stages.first.outputs()),
+              ElementsAre("twice", "count", "list"));
+  EXPECT_THAT(names_of(stages.rest, stages.rest.inputs()), ElementsAre("twice", "list"));
+  EXPECT_EQ(stages.defined.size(), 1U);
+  Graph rest = stages.rest;
+  fill_in_extents(rest, {{"#0", 2}});
+  verify(rest);
+  EXPECT_TRUE(rest.definitions().empty());
+  EXPECT_EQ(rest.value(rest.outputs()[0]).type, test::float_type({2}));
+}
+
+TEST(Stages, OfFloatsLeaveTheSearchToTheRestAndJoinAgain) {
+  const Graph graph = network(6);
+  const Stages stages = split_stages(graph, HandOver::kFloats);
+  EXPECT_THAT(names_of(stages.first, stages.first.outputs()), ElementsAre("twice"));
+  EXPECT_THAT(names_of(stages.rest, stages.rest.inputs()), ElementsAre("twice"));
+  const Graph joined = join_stages(stages.first, stages, graph.outputs());
+  verify(joined);
+  EXPECT_THAT(names_of(joined, joined.outputs()), ElementsAre("y", "twice"));
+  EXPECT_EQ(joined.definitions().size(), 1U);
+}
+
+TEST(Stages, RefuseStates) {
+  Graph graph = network(6);
+  const ValueId before = graph.add_input("before", test::float_type({6}));
+  graph.tie(before, graph.outputs()[1]);
+  expect_error(ErrorKind::kUnsupported,
+               "node 'all' (NonZero): extents that depend on data in a network with states",
+               [&] { (void)split_stages(graph, HandOver::kDense); });
+}
+
+TEST(Definitions, AreCheckedAndFollowTheirValues) {
+  Graph graph = network(6);
+  const ValueId wrong = graph.outputs()[1];
+  Graph twice = graph;
+  twice.define("#0", graph.definitions()[0].value);
+  expect_error(ErrorKind::kFormat, "an extent is defined twice", [&] { verify(twice); });
+  Graph floats = graph;
+  floats.undefine("#0");
+  floats.define("#0", wrong);
+  expect_error(ErrorKind::kFormat, "extent #0: expected a value int64[], found 'twice'",
+               [&] { verify(floats); });
+  Graph circle = graph;
+  const Dim extent = dim_of(Extent::symbol("#1"));
+  const std::int64_t number = 1;
+  const ValueId one =
+      circle.add_constant("n", Tensor::from<std::int64_t>({}, std::span(&number, 1)));
+  const ValueId list = circle.add_node("list", BroadcastTo{{extent}}, {one});
+  circle.define("#1", circle.add_node("sum", Reduce{ReduceKind::kSum, {0}, false}, {list}));
+  expect_error(ErrorKind::kFormat, "the graph has a cycle through node", [&] { verify(circle); });
+  Graph side = graph;
+  expect_error(ErrorKind::kUnsupported, "two networks whose extents depend on data",
+               [&] { side.append(graph); });
+  graph.set_outputs({wrong});
+  graph.remove_unused_nodes();
+  EXPECT_TRUE(graph.definitions().empty());
+}
+
+}  // namespace
+}  // namespace halftone::ir
