@@ -64,7 +64,7 @@ ir::Graph Importer::run_subgraph(std::size_t index,
                                  const std::map<std::size_t, ir::Tensor>& constants) {
   constexpr int kMaxDepth = 32;
   // Subgraphs that name each other twice would expand to very many nodes.
-  constexpr std::size_t kMaxNested = std::size_t{1} << 16;
+  constexpr std::size_t kMaxNested = std::size_t{1} << 14;
   if (depth_ == kMaxDepth) {
     fail(ErrorKind::kUnsupported,
          "nested subgraphs: expected at most " + std::to_string(kMaxDepth) + " levels");

@@ -257,7 +257,7 @@ TEST(Branches, ThatDoubleAreRefused) {
   }
   const Error error = error_of([&] { import_circle(file.bytes()); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_THAT(error.what(), HasSubstr("subgraphs that name each other: expected at most 65536"));
+  EXPECT_THAT(error.what(), HasSubstr("subgraphs that name each other: expected at most 16384"));
 }
 
 TEST(RecurrentLoop, RefusesDeepNesting) {
