@@ -3,6 +3,8 @@
 // as many results as they find, which becomes an extent.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
@@ -21,12 +23,14 @@ ValueId whole_zeros(OperatorImport& op, const ir::Shape& shape) {
   return op.graph().add_constant("zero", ir::Tensor(ElementType::kInt64, shape));
 }
 
-/// How many entries of a list, int64 [bound], are not below zero.
+/// How many entries of a list, int64 [bound] or [1, bound], are not below zero.
 ValueId count_of(OperatorImport& op, ValueId list) {
   const ValueId found =
       op.step(ir::Binary{BinaryKind::kGreaterOrEqual, {}}, {list, whole_zeros(op, {})}, "found");
   const ValueId ones = op.step(ir::Cast{ElementType::kInt64}, {found}, "ones");
-  return op.step(ir::Reduce{ir::ReduceKind::kSum, {0}, false}, {ones}, "count");
+  std::vector<std::size_t> axes(op.shape(ones).rank());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  return op.step(ir::Reduce{ir::ReduceKind::kSum, std::move(axes), false}, {ones}, "count");
 }
 
 /// A slice of the first entries along an axis, as many as a list has that are not below zero.
@@ -105,8 +109,7 @@ void import_where(OperatorImport& op) {
   const ValueId x = op.raw(0);
   check(op.shape(x).rank() >= 1, "expected at least one axis");
   const ValueId all = op.step(ir::NonZero{}, {x}, "all");
-  const ValueId line = op.step(ir::Reshape{{op.shape(all)[1]}},
-                               {op.step(ir::Slice{0, 0, 1, 1}, {all}, "line")}, "list");
+  const ValueId line = op.step(ir::Slice{0, 0, 1, 1}, {all}, "line");
   const ir::Slice first = first_of(op, line, 1);
   op.emit(ir::Transpose{{1, 0}}, {op.step(first, {all}, "first")});
 }

@@ -2,11 +2,13 @@
 // Operators that find elements, and pool regions. ONNX's give as many entries as they find, ours
 // an upper bound of them. What reads these counts entries that are not below zero, and takes that
 // many: the same from ONNX's.
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -14,11 +16,37 @@ namespace {
 using ir::Node;
 using onnx_pb::NodeProto;
 
+bool compares(const ir::Operator& op) {
+  const auto* binary = std::get_if<ir::Binary>(&op);
+  return binary != nullptr && binary->kind == ir::BinaryKind::kGreaterOrEqual;
+}
+
+/// Whether a reader of entries counts them or takes as many as there are.
+bool takes_what_is_found(const ir::Graph& graph, const Node& reader) {
+  const auto* slice = std::get_if<ir::Slice>(&reader.op);
+  if (slice == nullptr) return compares(reader.op);
+  if (ir::is_expression(static_cast<ir::Dim>(slice->count))) return true;
+  return std::ranges::all_of(graph.consumers(reader.output),
+                             [&](ir::NodeId id) { return compares(graph.node(id).op); });
+}
+
+/// @throws Error kUnsupported if readers see entries past the last
+void check_readers(const Exporter& exporter, const Node& node) {
+  const ir::Graph& graph = exporter.graph();
+  const bool is_output = std::ranges::count(graph.outputs(), node.output) > 0;
+  const bool fits = std::ranges::all_of(graph.consumers(node.output), [&](ir::NodeId id) {
+    return takes_what_is_found(graph, graph.node(id));
+  });
+  if (is_output || !fits) unsupported("a list with entries past the last");
+}
+
 void export_operator(Exporter& exporter, const Node& node, const ir::NonZero& /*op*/) {
+  check_readers(exporter, node);
   exporter.add_node("NonZero", {exporter.read(node.inputs[0])}, exporter.name(node.output));
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::NonMaxSuppression& op) {
+  check_readers(exporter, node);
   const auto most = static_cast<std::int64_t>(op.max_per_class);
   std::vector<std::string> inputs = {exporter.read(node.inputs[0]), exporter.read(node.inputs[1]),
                                      exporter.add_integers("most", {most}),
@@ -31,6 +59,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::NonMaxSuppr
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Unique& op) {
+  if (op.result == ir::UniqueResult::kFirst) check_readers(exporter, node);
   const std::string& output = exporter.name(node.output);
   NodeProto& proto = exporter.add_node("Unique", {exporter.read(node.inputs[0])},
                                        exporter.fresh(output + "/values"));
@@ -75,9 +104,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::MaxRoiPool&
 void export_operator(Exporter& exporter, const Node& node, const ir::MaxPoolIndex& op) {
   const ir::Shape& x = exporter.graph().value(node.inputs[0]).type.shape;
   const auto extents = ir::spatial_extents(x);
-  for (const ir::Dim extent : extents) {
-    if (extent < 0) unsupported("indices of maxima in an open extent");
-  }
+  if (!x.is_static()) unsupported("indices of maxima in an open extent");
   const std::string image = exporter.read_image(node.inputs[0]);
   const std::string all = exporter.fresh(exporter.name(node.output) + "/indices");
   NodeProto& proto =
