@@ -13,6 +13,7 @@ namespace {
 std::string element_of(const ArenaPort& port) {
   if (port.c.type == "int8_t") return "(int8_t)(uint8_t)(next() >> 24)";
   if (port.c.type == "uint8_t") return "(uint8_t)(next() >> 24)";
+  if (port.c.type == "int64_t") return "(int64_t)(next() >> 16)";
   if (port.c.type == "int32_t") return "(int32_t)(next() >> 16)";
   return "(float)((int32_t)(next() >> 8) - 8388608) / 8388608";
 }

@@ -25,6 +25,8 @@ class Generator {
       for (auto& each : tensor.as<std::uint8_t>()) each = static_cast<std::uint8_t>(next() >> 24);
     } else if (type.is_dense(ir::ElementType::kInt32)) {
       for (auto& each : tensor.as<std::int32_t>()) each = static_cast<std::int32_t>(next() >> 16);
+    } else if (type.is_dense(ir::ElementType::kInt64)) {
+      for (auto& each : tensor.as<std::int64_t>()) each = next() >> 16;
     } else {
       for (auto& each : tensor.as<float>()) {
         constexpr std::int32_t kHalf = 1 << 23;

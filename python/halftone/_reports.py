@@ -176,7 +176,7 @@ class CPort(NamedTuple):
     """An input or output of a C program, for one sample."""
 
     name: str
-    type: str  #: of its elements: float32, int8 or int32
+    type: str  #: of its elements: float32, int8, uint8, ...
     shape: list[int]  #: channels last
     scale: float | None = None  #: value = scale (code - zero_point); None: no codes
     zero_point: int | None = None
