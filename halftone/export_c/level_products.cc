@@ -12,7 +12,7 @@
 namespace halftone::export_c {
 namespace {
 
-constexpr int kMaxPackedBits = 4;
+constexpr int kMaxLevelBits = 4;
 
 /// The weights of a group of inputs.
 struct GroupWeights {
@@ -95,7 +95,7 @@ LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
   for (std::size_t g = 0; is_grouped && g < count; ++g) {
     groups.push_back(group_of(codes, encoding, g));
   }
-  LevelProducts products = codes.bits <= kMaxPackedBits ? add_packed_groups(scope, groups, suffix)
+  LevelProducts products = codes.bits <= kMaxLevelBits ? add_packed_groups(scope, groups, suffix)
                                                         : add_bytes(scope, groups, suffix);
   products.groups = count;
   products.group = groups[0].codes.cols;
