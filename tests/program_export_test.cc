@@ -132,9 +132,18 @@ TEST_F(ProgramExport, WritesModulesForBrowsers) {
   EXPECT_THAT(text_of(path("w/index.html")), HasSubstr("<script src=\"net.js\"></script>"));
   EXPECT_EQ(Json::parse(run(command + "--json").out)["module_bytes"], module.size());
   EXPECT_EQ(text_of(path("w/net.wasm")), module);
-  expect_error(run(command + "--core rv32"), 2, "--core: only with --target c");
+  for (const std::string option : {"--core rv32", "--input-codes", "--pointers"}) {
+    expect_error(run(command + option), 2, ": only with --target c");
+  }
   std::ofstream(path("w/net.js")) << "my_own();\n";
   expect_error(run(command), 2, "net.js: was not made by an earlier export");
+}
+
+TEST_F(ProgramExport, LeavesInputsWithTheCaller) {
+  const Json whole = Json::parse(export_c(kModel, "--json").out);
+  const Json written = Json::parse(export_c(kModel, "--pointers --json").out);
+  EXPECT_LE(written["ram"]["bytes"], whole["ram"]["bytes"].get<int>() - 784 * 4);
+  expect_runs();
 }
 
 TEST_F(ProgramExport, RefusesFoldersOfOthers) {
@@ -149,6 +158,8 @@ TEST_F(ProgramExport, RefusesFoldersOfOthers) {
 
 TEST_F(ProgramExport, RefusesWhatDoesNotFit) {
   expect_error(export_c(kModel, "--ram 5000"), 4, "the arena takes 5936 bytes, allowed are 5000");
+  expect_error(export_c(kModel, "--input-codes"), 4,
+               "it takes codes only if one encoder of 8 bits");
   expect_error(export_c(kModel, "--name 2net"), 2, "expected a C identifier");
   expect_error(export_c(kModel, "--core z80"), 2, "core: expected cortex-m0, cortex-m3");
   expect_error(export_c(kModel, "--vectors 1000"), 2, "vectors: expected 1 to 100");

@@ -54,6 +54,11 @@ void add_how(CLI::App& verb, ExportOptions& options) {
   verb.add_option("--ram", options.how.ram_bytes,
                   "Fail if values and scratch need more bytes than this, such as 64K")
       ->transform(byte_count());
+  verb.add_flag("--input-codes", options.how.input_codes,
+                "Inputs of float32 that the network encodes at once are its codes of 8 bits");
+  verb.add_flag("--pointers", options.how.pointers,
+                "Inputs and outputs stay in the memory of the caller, who passes pointers to each "
+                "run");
   verb.add_option("--vectors", options.how.vectors,
                   "Runs that the program of the test repeats (default 3)")
       ->check(whole_from(1));
@@ -77,8 +82,9 @@ void add_export(CLI::App& app, Action& action) {
       ->check(written_path("FOLDER"));
   add_how(*verb, *options);
   add_model_options(*verb, options->model_options);
-  const std::vector<CLI::Option*> of_c = {verb->get_option("--core"),
-                                          verb->get_option("--vectors")};
+  const std::vector<CLI::Option*> of_c = {verb->get_option("--core"), verb->get_option("--vectors"),
+                                          verb->get_option("--input-codes"),
+                                          verb->get_option("--pointers")};
   verb->final_callback([options, &action, of_c] {
     for (const CLI::Option* each : of_c) {
       if (options->target == "c" || !*each) continue;

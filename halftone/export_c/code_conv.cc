@@ -80,7 +80,7 @@ class CodeConv {
     const bool is_encoded = conv_.codes != nullptr;
     if (is_encoded) {
       scope_.scratch("sums", "float", outputs_);
-      add_encoder(scope_, *conv_.codes, follower_activation(), scope_.output_codes());
+      encoder_ = add_encoder(scope_, *conv_.codes, follower_activation(), scope_.output_codes());
     }
     begin_pixels();
     scope_.line("  const float *base = " + name + of_pattern(outputs_) + ";");
@@ -142,7 +142,7 @@ class CodeConv {
       add_activation(scope_, conv_.activation, "sums", outputs_, true);
     }
     if (is_encoded) {
-      add_row_codes(scope_, scope_.output_codes(), "sums", "p");
+      add_row_codes(scope_, scope_.output_codes(), encoder_, "sums", "p");
       if (may_overwrite()) scope_.may_overwrite();
     }
     if (!is_by_pixel()) scope_.line("}");
@@ -273,24 +273,27 @@ class CodeConv {
   /// The outputs of each pattern as functions of the sums of even levels.
   [[nodiscard]] std::vector<OutputOfSum> even_outputs(const EvenLayer& layer,
                                                       std::span<const float> bases) const {
-    double x_reach = 0;
+    RoundedSum inputs;
+    std::vector<double> reaches;
     for (const numerics::Digit& digit : layer.digits) {
-      x_reach += std::abs(digit.unit) * static_cast<double>(digit.reach()) *
-                 static_cast<double>(layer.inputs);
+      reaches.push_back(std::abs(double{digit.unit}) * static_cast<double>(digit.reach()) *
+                        static_cast<double>(layer.inputs));
+      inputs.add(reaches.back(), 1);
     }
-    // Roundings of a term: of the products with units and scales, of each sum that follows.
-    const std::size_t roundings =
-        layer.digits.size() * (2 + static_cast<std::size_t>(layer.w_bits)) + 8;
     std::vector<OutputOfSum> outputs;
     for (std::size_t i = 0; i < bases.size(); ++i) {
       const std::size_t o = i % outputs_;
       const numerics::Basis basis = basis_of(o);
-      double terms = std::abs(double{basis.offset});
-      for (const float a : basis.a()) terms += std::abs(double{a});
-      terms = terms * x_reach + std::abs(double{bases[i]});
+      RoundedSum sum;  // as text/conv_bits_f32.c adds
+      sum.add(std::abs(double{bases[i]}), 0);
+      for (const double reach : reaches) {
+        for (const float a : basis.a()) sum.add(reach * std::abs(double{a}), 2);
+      }
+      const double c = std::abs(double{basis.offset});
+      sum.add(c * inputs.reach(), 1, c * inputs.error());
       outputs.push_back({layer.scale * layer.steps[o],
                          double{bases[i]} - layer.steps[o] * layer.rests[o],
-                         0x1p-24 * static_cast<double>(roundings) * terms});
+                         0x1p-24 * sum.error()});
     }
     return outputs;
   }
@@ -310,8 +313,7 @@ class CodeConv {
         find_sum_codes(even_outputs(*layer, bases), layer->largest, encoder->counter);
     if (!codes) return false;
     const EvenNames names = add_even_layer(scope_, *layer);
-    const std::string thresholds = scope_.array<std::int16_t>("sum_thresholds", codes->thresholds);
-    const std::string falling = add_falling(scope_, *codes, outputs_);
+    const SumThresholds thresholds = add_thresholds(scope_, *codes, *encoder);
     const auto planes = static_cast<std::size_t>(x.bits);
     add_bit_window(planes);
     if (!codes->unsure.empty()) {
@@ -322,9 +324,7 @@ class CodeConv {
     const std::string window = bit_window(planes);
     const std::string y = begin_codes(scope_, to, "p");
     add_even_sums(scope_, *layer, names, window);
-    add_sum_encoder(scope_, *encoder,
-                    thresholds + of_pattern(outputs_ * encoder->counter.levels()) + ", " + falling,
-                    outputs_, y);
+    add_sum_encoder(scope_, *encoder, thresholds, patterns_.count() > 1 ? "pattern" : "", y);
     for (const UnsureSum& each : codes->unsure) {
       begin_unsure(each, bases, window);
       add_unsure_code(scope_, *encoder, each.row % outputs_, outputs_, y);
@@ -520,6 +520,7 @@ class CodeConv {
   std::size_t outputs_;
   bool reads_lines_ = false;  ///< whether lines of x are unpacked before they are read
   std::string levels_;        ///< the name of those of packed codes
+  std::string encoder_;       ///< the kernel that encodes outputs
 };
 
 }  // namespace

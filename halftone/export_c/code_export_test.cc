@@ -76,7 +76,7 @@ TEST_F(CodeExport, WeightsInGroups) {
     if (layer.name == "ConvDepthwise") continue;
     if (is_conv) layer.x = {1, 5, 4, 16};
     if (is_conv) layer.w = {20, 3, 3, 16};
-    for (const auto& [w_bits, x_bits] : {std::pair{2, 0}, {4, 0}, {4, 8}, {8, 0}}) {
+    for (const auto& [w_bits, x_bits] : {std::pair{2, 0}, {4, 0}, {4, 8}, {8, 0}, {8, 8}}) {
       if (layer.name.starts_with("Conv") && (!is_conv || x_bits == 0)) continue;
       const ir::Graph whole = runtime::testing::graph_of(layer, w_bits, x_bits);
       all.append(in_groups(whole, 512));  // one group
@@ -224,6 +224,60 @@ TEST_F(CodeExport, ImagesOfCodesArePacked) {
     EXPECT_EQ(text.find("ht_gather_packed(") == std::string::npos, w_bits != 8);
     expect_runs(sources);
   }
+}
+
+/// A network of one layer of 8 bits, whose input is encoded at once.
+ir::Graph encoded_at_once(const ir::Encode& encode, int readers = 1) {
+  Random random(13);
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", float_type({1, 5, 6, 3}));
+  const ValueId q = graph.add_node("encode", encode, {x});
+  ir::EncodedTensor w = runtime::testing::random_weights(4, 27, {8, true}, random);
+  w.shape = {4, 3, 3, 3};
+  ir::Operator op = ir::Conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}};
+  *ir::arithmetic(op) = ir::Arithmetic::kIntegers;
+  const ValueId y = graph.add_node("conv", op, {q, graph.add_constant("w", std::move(w))});
+  graph.add_output(y);
+  if (readers > 1)
+    graph.add_output(graph.add_node("tanh", ir::Unary{{ir::ActivationKind::kTanh}}, {x}));
+  return graph;
+}
+
+ir::Encode even_encode(int bits, float scale, float zero) {
+  return {std::make_shared<numerics::MatrixEncoding>(
+      numerics::tensor_encoding(numerics::affine_basis(bits, scale, zero)))};
+}
+
+TEST_F(CodeExport, InputsMayBeCodesAndLieOutside) {
+  const ir::Graph graph = encoded_at_once(even_encode(8, 0.25F, 3.5F));
+  const std::size_t whole = export_network(graph, {}).report.arena_bytes;
+  for (const bool pointers : {false, true}) {
+    const CSources sources = export_network(graph, {.input_codes = true, .pointers = pointers});
+    const v0::CPort& input = sources.report.inputs.at(0);
+    EXPECT_EQ(input.type, "int8");
+    EXPECT_EQ(input.scale, 0.25);
+    // Code -128 is the lowest of 256 levels.
+    EXPECT_EQ(input.offset - 128 * input.scale, -3.5 * 0.25);
+    EXPECT_LE(sources.report.arena_bytes, whole - (pointers ? 5 * 6 * 4 * sizeof(float) : 0));
+    EXPECT_EQ(
+        sources.files[0].text.find("const int8_t *input_0, float *output_0);") != std::string::npos,
+        pointers);
+    expect_runs(sources);
+  }
+  expect_runs(export_network(graph, {.pointers = true}));
+}
+
+TEST_F(CodeExport, RefusesCodesOfInputsThatNeedNumbers) {
+  for (const ir::Graph& graph :
+       {encoded_at_once(even_encode(2, 1, 0)), encoded_at_once(even_encode(8, 1, 0), 2)}) {
+    expect_error(ErrorKind::kUnsupported, "input 'x': it takes codes only if one encoder of 8 bits",
+                 [&] { export_network(graph, {.input_codes = true}); });
+  }
+  ir::Graph same;
+  const ValueId x = same.add_input("x", float_type({1, 6}));
+  same.add_output(same.add_node("flat", ir::Reshape{{6}}, {x}));
+  expect_error(ErrorKind::kUnsupported, "output 'flat' is an input, a state or",
+               [&] { export_network(same, {.pointers = true}); });
 }
 
 TEST_F(CodeExport, Floats) {

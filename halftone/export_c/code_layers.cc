@@ -2,6 +2,7 @@
 // Fully connected layers and convolutions of codes of few bits.
 #include "halftone/export_c/code_layers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <tuple>
@@ -44,23 +45,26 @@ std::vector<OutputOfSum> even_outputs(const EvenLayer& layer, const Basis& x,
                                       const BitFloats& floats, std::span<const float> bias) {
   const auto n = static_cast<double>(layer.inputs);
   const auto w_planes = static_cast<std::size_t>(layer.w_bits);
-  double x_reach = std::abs(double{x.offset});
-  for (const float a : x.a()) x_reach += std::abs(double{a});
-  // Roundings of a term: of products of scales and with them, of each sum that follows.
-  const std::size_t roundings = x.a().size() * (w_planes + 2) + 10;
+  RoundedSum inputs;
+  for (const float a : x.a()) inputs.add(n * std::abs(double{a}), 1);
+  inputs.add(n * std::abs(double{x.offset}), 1);
   std::vector<OutputOfSum> outputs;
   for (std::size_t o = 0; o < layer.steps.size(); ++o) {
-    const double c = floats.offsets.empty() ? 0 : double{floats.offsets[o]};
-    double w_reach = std::abs(c);
-    for (std::size_t j = 0; j < w_planes; ++j) {
-      w_reach += std::abs(double{floats.scales[o * w_planes + j]});
+    RoundedSum sum;  // as text/dense_bits_f32.c adds
+    for (const float a : x.a()) {
+      for (std::size_t j = 0; j < w_planes; ++j) {
+        sum.add(n * std::abs(double{a} * double{floats.scales[o * w_planes + j]}), 2);
+      }
     }
+    const double c = floats.offsets.empty() ? 0 : double{floats.offsets[o]};
+    sum.add(std::abs(c) * inputs.reach(), 1, std::abs(c) * inputs.error());
     const double b = bias.empty() ? 0 : double{bias[o]};
-    const double constant =
-        c * n * double{x.offset} + double{x.offset} * double{floats.sums[o]} + b;
-    outputs.push_back(
-        {layer.scale * layer.steps[o], constant - layer.steps[o] * layer.rests[o],
-         0x1p-24 * static_cast<double>(roundings) * (n * w_reach * x_reach + std::abs(b))});
+    const double of_offset = double{x.offset} * double{floats.sums[o]};
+    sum.add(std::abs(of_offset), 1);
+    sum.add(std::abs(b), 0);
+    const double constant = c * n * double{x.offset} + of_offset + b;
+    outputs.push_back({layer.scale * layer.steps[o], constant - layer.steps[o] * layer.rests[o],
+                       0x1p-24 * sum.error()});
   }
   return outputs;
 }
@@ -91,14 +95,13 @@ class EvenDense {
     scope_.reads("x", 0);
     scope_.writes("y");
     const EvenNames names = add_even_layer(scope_, *layer);
-    const std::string thresholds = scope_.array<std::int16_t>("sum_thresholds", codes->thresholds) +
-                                   ", " + add_falling(scope_, *codes, outputs_);
+    const SumThresholds thresholds = add_thresholds(scope_, *codes, *encoder);
     if (!codes->unsure.empty()) add_encoder(scope_, *encode->encoding, encode->activation, to);
     begin_rows(scope_);
     const std::string row = scope_.input_codes().at("x", "r");
     const std::string y = begin_codes(scope_, to, "r");
     add_even_sums(scope_, *layer, names, row);
-    add_sum_encoder(scope_, *encoder, thresholds, outputs_, y);
+    add_sum_encoder(scope_, *encoder, thresholds, "", y);
     for (const UnsureSum& each : codes->unsure) {
       begin_unsure(each, row);
       add_unsure_code(scope_, *encoder, each.row, outputs_, y);

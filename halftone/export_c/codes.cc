@@ -23,8 +23,8 @@ std::int32_t key_of(float threshold) {
 
 }  // namespace
 
-void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
-                 const ir::Activation& activation, const CodeRows& to) {
+std::string add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
+                        const ir::Activation& activation, const CodeRows& to) {
   const kernels::EncodeTable table = runtime::encode_table(encoding.levels(0), activation);
   if (table.beyond()) scope.refuse("codes of infinity and NaN");
   const kernels::Int8Levels levels(encoding.levels(0));
@@ -43,6 +43,9 @@ void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
       "static const ht_encoder encoder = {" +
       arguments(thresholds, names, static_cast<int>(is_plain ? codes.front() : 0), keys.size()) +
       "};");
+  if (!to.is_planes()) return to.is_bytes() ? "encode_i8" : "encode_packed";
+  const bool are_levels = is_plain && codes.front() == 0 && keys.size() == 3 && to.bits == 2;
+  return are_levels ? "encode_bits_2" : "encode_bits";
 }
 
 std::optional<SumEncoder> sum_encoder(const numerics::MatrixEncoding& encoding,
@@ -65,6 +68,21 @@ std::optional<SumEncoder> sum_encoder(const numerics::MatrixEncoding& encoding,
   return encoder;
 }
 
+namespace {
+
+/// The distances of thresholds, if there are three of each row and they fit a byte.
+std::vector<std::uint8_t> steps_of(const SumCodes& codes, std::size_t levels) {
+  constexpr std::size_t kLevels = 3;
+  std::vector<std::uint8_t> steps;
+  for (std::size_t i = 0; levels == kLevels && i + 1 < codes.thresholds.size(); ++i) {
+    if (i % kLevels == kLevels - 1) continue;
+    const int step = codes.thresholds[i + 1] - codes.thresholds[i];
+    if (step > std::numeric_limits<std::uint8_t>::max()) return {};
+    steps.push_back(static_cast<std::uint8_t>(step));
+  }
+  return steps;
+}
+
 std::string add_falling(Scope& scope, const SumCodes& codes, std::size_t outputs) {
   std::vector<std::uint32_t> words((outputs + 31) / 32);
   for (std::size_t o = 0; o < outputs; ++o)
@@ -73,16 +91,47 @@ std::string add_falling(Scope& scope, const SumCodes& codes, std::size_t outputs
   return any ? scope.array<std::uint32_t>("falling", words) : "0";
 }
 
-void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const std::string& thresholds,
-                     std::size_t outputs, const std::string& y) {
+}  // namespace
+
+SumThresholds add_thresholds(Scope& scope, const SumCodes& codes, const SumEncoder& encoder) {
+  const std::size_t levels = encoder.counter.levels();
+  const std::string falling = add_falling(scope, codes, encoder.to.cols);
+  const std::vector<std::uint8_t> steps =
+      encoder.to.is_bytes() ? std::vector<std::uint8_t>{} : steps_of(codes, levels);
+  if (steps.empty()) {
+    return {scope.array<std::int16_t>("sum_thresholds", codes.thresholds), "", falling};
+  }
+  std::vector<std::int16_t> firsts;
+  for (std::size_t i = 0; i < codes.thresholds.size(); i += levels) {
+    firsts.push_back(codes.thresholds[i]);
+  }
+  return {scope.array<std::int16_t>("first_thresholds", firsts),
+          scope.array<std::uint8_t>("threshold_steps", steps), falling};
+}
+
+void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const SumThresholds& thresholds,
+                     const std::string& pattern, const std::string& y) {
+  const std::size_t outputs = encoder.to.cols;
+  const std::size_t levels = encoder.counter.levels();
+  const auto row = [&](const std::string& name, std::size_t numbers) {
+    return pattern.empty() ? name : name + " + " + pattern + " * " + std::to_string(numbers);
+  };
+  const bool is_near = !thresholds.steps.empty();
+  const std::string start =
+      is_near ? arguments("sums", row(thresholds.thresholds, outputs),
+                          row(thresholds.steps, 2 * outputs), thresholds.falling, outputs)
+              : arguments("sums", row(thresholds.thresholds, levels * outputs), thresholds.falling,
+                          outputs);
+  const std::string kernel = is_near ? "encode_near_" : "encode_sums_";
   if (encoder.to.is_planes()) {
-    return scope.call_within("encode_sums_" + std::to_string(encoder.to.bits),
-                             arguments("sums", thresholds, outputs, y));
+    return scope.call_within(kernel + std::to_string(encoder.to.bits), arguments(start, y));
   }
   const std::string codes = scope.array<std::int8_t>("level_codes", encoder.codes, true);
-  const std::string start = arguments("sums", thresholds, outputs, encoder.counter.levels(), codes);
-  if (encoder.to.is_bytes()) return scope.call_within("encode_sums_i8", arguments(start, y));
-  scope.call_within("encode_sums_packed", arguments(start, encoder.to.bits, y));
+  const std::string middle = is_near ? start : arguments(start, levels);
+  if (encoder.to.is_bytes()) {
+    return scope.call_within("encode_sums_i8", arguments(middle, codes, y));
+  }
+  scope.call_within(kernel + "packed", arguments(middle, codes, encoder.to.bits, y));
 }
 
 void add_unsure_code(Scope& scope, const SumEncoder& encoder, std::size_t output,
@@ -90,7 +139,7 @@ void add_unsure_code(Scope& scope, const SumEncoder& encoder, std::size_t output
   add_activation(scope, encoder.limited, "&number", 1, true);
   const std::string o = std::to_string(output);
   const std::string code = "(uint32_t)(int32_t)ht_code_of(number, &encoder)";
-  scope.needs("level_f32");
+  scope.needs("code_of_f32");
   if (encoder.to.is_planes()) {
     scope.call_within("put_code", arguments(y, outputs, encoder.to.bits, o, code));
   } else if (encoder.to.is_bytes()) {
@@ -113,28 +162,25 @@ void end_codes(Scope& scope, const CodeRows& to, const std::string& row) {
                                               scope.output_name()));
 }
 
-void add_row_codes(Scope& scope, const CodeRows& to, const std::string& numbers,
-                   const std::string& row) {
+void add_row_codes(Scope& scope, const CodeRows& to, const std::string& kernel,
+                   const std::string& numbers, const std::string& row) {
   const std::string y = begin_codes(scope, to, row);
   const std::string start = arguments(numbers, to.cols, "&encoder");
-  if (to.is_bytes()) {
-    scope.call_within("encode_i8", arguments(start, y));
-  } else {
-    scope.call_within(to.is_planes() ? "encode_bits" : "encode_packed",
-                      arguments(start, to.bits, y));
-  }
+  const bool names_bits = kernel == "encode_bits" || kernel == "encode_packed";
+  scope.call_within(kernel, names_bits ? arguments(start, to.bits, y) : arguments(start, y));
   end_codes(scope, to, row);
 }
 
 void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x) {
   const CodeRows to = scope.output_codes();
-  add_encoder(scope, *encode.encoding, encode.activation, to);
+  const std::string kernel = add_encoder(scope, *encode.encoding, encode.activation, to);
+  if (scope.op<ir::Encode>() != nullptr) scope.named_for(kernel);
   if (to.is_bytes()) {
     return scope.call_after("encode_i8",
                             arguments(x, to.rows * to.cols, "&encoder", scope.output_name()));
   }
   scope.line("for (int32_t r = 0; r < " + std::to_string(to.rows) + "; ++r) {");
-  add_row_codes(scope, to, x + " + r * " + std::to_string(to.cols), "r");
+  add_row_codes(scope, to, kernel, x + " + r * " + std::to_string(to.cols), "r");
   scope.line("}");
 }
 
@@ -142,11 +188,12 @@ namespace {
 
 void write_encode_by_pixel(Scope& scope, const ir::Encode& encode) {
   const CodeRows to = scope.output_codes();
-  add_encoder(scope, *encode.encoding, encode.activation, to);
+  const std::string kernel = add_encoder(scope, *encode.encoding, encode.activation, to);
+  scope.named_for(kernel);
   scope.scratch("pixel", "float", to.cols);
   scope.line("for (int32_t p = 0; p < " + std::to_string(to.rows) + "; ++p) {");
   scope.compute_pixel(0, "p", "pixel");
-  add_row_codes(scope, to, "pixel", "p");
+  add_row_codes(scope, to, kernel, "pixel", "p");
   scope.line("}");
 }
 
@@ -156,9 +203,7 @@ bool write_encode(Scope& scope) {
   const auto* encode = scope.op<ir::Encode>();
   if (encode == nullptr) return false;
   scope.require_input(0, ir::ElementType::kFloat32, "the input");
-  const CodeRows to = scope.output_codes();
   scope.writes("y");
-  scope.named_for(to.is_bytes() ? "encode_i8" : to.is_planes() ? "encode_bits" : "encode_packed");
   if (scope.is_by_pixel(scope.what().inputs[0])) {
     write_encode_by_pixel(scope, *encode);
     return true;

@@ -66,7 +66,7 @@ TEST_F(EvenExport, FullyConnected) {
     ValueId y = graph.add_input("x", float_type({1, 2, 70}));
     ir::Dim inputs = 70;
     int bits = x;
-    for (const ir::Dim outputs : {37, 64, 5}) {
+    for (const ir::Dim outputs : {37, 64, 68}) {
       y = graph.add_node("encode", encode(bits, 0.9F, 0.4F), {y});
       bits = std::min(bits, 2);
       const ValueId weights =
@@ -80,6 +80,7 @@ TEST_F(EvenExport, FullyConnected) {
     const CSources sources = export_network(graph, {});
     // Inputs of four bits are multiplied as bytes.
     EXPECT_EQ(std::ranges::count(kernels_of(sources), kernel), x > 2 ? 1 : 2);
+    EXPECT_EQ(kernels_of(sources).back(), "ht_dense_even_f32");
     expect_runs(sources);
   }
 }
@@ -142,6 +143,60 @@ TEST_F(EvenExport, SumsOnAThresholdAreComputedInFloats) {
     const CSources many = export_network(graph_of(40, is_conv), {});
     EXPECT_EQ(std::ranges::count(kernels_of(many), "ht_digits_2"), 0);
     expect_runs(many);
+  }
+}
+
+/// Thresholds of an output lie close together, and far from each other.
+TEST_F(EvenExport, ThresholdsOfAllDistances) {
+  for (const float growth : {1.0F, 30.0F}) {
+    Random random(7);
+    float scale = 0.5F;
+    ir::Graph graph;
+    ValueId y = graph.add_input("x", float_type({1, 4, 4, 32}));
+    for (int i = 0; i < 3; ++i) {
+      y = graph.add_node("encode", encode(2, scale, 1), {y});
+      scale *= growth;
+      // The second one writes codes that a depthwise convolution reads.
+      const bool is_depthwise = i == 2;
+      const ir::Shape shape = is_depthwise ? ir::Shape{32, 3, 3, 1} : ir::Shape{32, 1, 1, 32};
+      const std::vector<ir::Dim> pads(2, is_depthwise ? 1 : 0);
+      ir::Operator op = ir::Conv{{{1, 1}, {1, 1}, pads, pads}, is_depthwise ? 32 : 1, {}};
+      *ir::arithmetic(op) = is_depthwise ? ir::Arithmetic::kIntegers : ir::Arithmetic::kBits;
+      y = graph.add_node("conv", op,
+                         {y, graph.add_constant("w", even_weights(shape, 2, -3, random))});
+    }
+    graph.add_output(y);
+    const CSources sources = export_network(graph, {});
+    const std::string kind = growth == 1 ? "ht_encode_near_" : "ht_encode_sums_";
+    EXPECT_NE(sources.files[1].text.find(kind + "2(sums"), std::string::npos);
+    EXPECT_NE(sources.files[1].text.find(kind + "packed(sums"), std::string::npos);
+    expect_runs(sources);
+  }
+}
+
+TEST(RoundedSum, BoundsWhatFloatsRound) {
+  // The errors of 1, of 1 + 3 and of 4 + 12: each product once, each sum once but the first.
+  RoundedSum sum;
+  sum.add(1, 1);
+  EXPECT_NEAR(sum.error(), 1, 1e-4);
+  sum.add(3, 1, 0.5);
+  EXPECT_NEAR(sum.error(), 1 + 3.5 + 4, 1e-3);
+  sum.add(12, 0);
+  EXPECT_EQ(sum.reach(), 16);
+  EXPECT_NEAR(sum.error(), 8.5 + 16, 1e-3);
+  Random random(6);
+  for (int i = 0; i < 1000; ++i) {
+    float rounded = 0;
+    double exact = 0;
+    RoundedSum bound;
+    for (int k = 0; k < 9; ++k) {
+      const auto a = static_cast<float>(random.normal());
+      const auto b = static_cast<float>(random.normal());
+      rounded += a * b;
+      exact += double{a} * double{b};
+      bound.add(std::abs(double{a} * double{b}), 1);
+    }
+    EXPECT_LE(std::abs(double{rounded} - exact), 0x1p-24 * bound.error());
   }
 }
 

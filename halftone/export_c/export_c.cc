@@ -65,6 +65,10 @@ std::vector<v0::CPort> ports_of(const std::vector<ArenaPort>& ports) {
     to.type = std::string(ir::to_string(port.type.encoding.element));
     to.shape.assign(dims.begin(), dims.end());
     to.levels = port.levels;
+    if (port.taken) {
+      to.scale = static_cast<double>(port.taken->scale);
+      to.offset = static_cast<double>(port.taken->offset);
+    }
     if (!port.codes) continue;
     to.scale = static_cast<double>(port.codes->scales.front());
     to.zero_point = port.codes->zero_points.front();
@@ -123,7 +127,7 @@ Program checked_program(const ir::Graph& graph, const v0::ExportCOptions& option
                         const BorderCodes& codes) {
   check(options);
   ir::require_no_definitions(graph, "C");
-  Program program = make_program(graph, options.name, core_named(options.core));
+  Program program = make_program(graph, options);
   add_codes(program.inputs, codes.inputs);
   add_codes(program.outputs, codes.outputs);
   return program;
@@ -169,7 +173,8 @@ CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& option
                    {name + ".c", source_text(context)},
                    {name + "_weights.h", weights_header(context)},
                    {name + "_weights.c", weights_source(context)},
-                   {"test_vectors.h", vectors_text(context, run_vectors(graph, options.vectors))},
+                   {"test_vectors.h",
+                    vectors_text(context, run_vectors(graph, program.inputs, options.vectors))},
                    {"main.c", test_text(context)},
                    {"CMakeLists.txt", cmake_text(context)},
                    {"README.md", readme_text(context)}};

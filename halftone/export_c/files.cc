@@ -21,11 +21,19 @@ std::string port_macro(const FileContext& context, bool is_input, std::size_t i)
   return upper(context.name) + (is_input ? "_INPUT_" : "_OUTPUT_") + std::to_string(i) + "_SIZE";
 }
 
+std::int64_t highest_code(const InputCodes& codes) {
+  return codes.lowest + static_cast<std::int64_t>(codes.levels.size()) - 1;
+}
+
 /// What the elements of an input or output mean, behind its type.
 std::string meaning_of(const ArenaPort& port) {
   if (port.codes) {
     return ",\n   value = scale * (code - zero point), scale " +
            fmt::format("{:.6g}", port.codes->scales.front());
+  }
+  if (port.taken) {
+    return fmt::format(",\n   value = {:.6g} code + {:.6g}, codes from {} to {}", port.taken->scale,
+                       port.taken->offset, port.taken->lowest, highest_code(*port.taken));
   }
   if (port.levels.empty()) return "";
   const auto [low, high] = std::ranges::minmax(port.levels);
@@ -36,6 +44,11 @@ std::string meaning_of(const ArenaPort& port) {
 /// The constants of codes.
 std::string code_macros(const FileContext& context, const ArenaPort& port,
                         const std::string& which) {
+  if (port.taken) {
+    const std::string start = "#define " + upper(context.name) + which;
+    return start + "SCALE " + exact(port.taken->scale) + "\n" + start + "OFFSET " +
+           exact(port.taken->offset) + "\n";
+  }
   if (!port.codes) return "";
   const std::string define = "#define " + upper(context.name) + which;
   return define + "SCALE " + exact(port.codes->scales.front()) + "\n" + define + "ZERO_POINT (" +
@@ -48,20 +61,51 @@ std::string port_text(const FileContext& context, bool is_input, std::size_t i) 
   const std::string kind = is_input ? "input" : "output";
   const std::string type(port.c.type);
   const std::string offset = std::to_string(port.offset / port.c.bytes());
+  const std::string function = "static inline " + type + " *" + context.name + "_" + kind + "_" +
+                               std::to_string(i) + "(" + context.name +
+                               "_state *net) {\n  return net->arena." + std::string(port.c.member) +
+                               " + " + offset + ";\n}\n\n";
   return "/* " + std::string(is_input ? "Input" : "Output") + " '" + in_comment(port.name) +
          "': " + port.type.to_string() + meaning_of(port) + ". */\n#define " +
          port_macro(context, is_input, i) + " " + std::to_string(port.type.shape.element_count()) +
          "\n" +
          code_macros(context, port, (is_input ? "_INPUT_" : "_OUTPUT_") + std::to_string(i) + "_") +
-         "static inline " + type + " *" + context.name + "_" + kind + "_" + std::to_string(i) +
-         "(" + context.name + "_state *net) {\n  return net->arena." + std::string(port.c.member) +
-         " + " + offset + ";\n}\n\n";
+         (port.pointer.empty() ? function : "\n");
 }
 
-std::string pointer(const std::string& name, const CType& c, std::size_t offset, bool is_const) {
-  return "  " + std::string(is_const ? "const " : "") + std::string(c.type) + " *" + name +
-         " = net->arena." + std::string(c.member) + " + " + std::to_string(offset / c.bytes()) +
-         ";\n";
+/// The address of a value.
+std::string address_in(const Place& place, const CType& c) {
+  if (!place.pointer.empty()) return "net->" + place.pointer;
+  return "net->arena." + std::string(c.member) + " + " + std::to_string(place.offset / c.bytes());
+}
+
+std::string pointer(const std::string& name, const CType& c, const Place& place, bool is_const) {
+  return "  " + std::string(is_const ? "const " : "") + std::string(c.type) + " *" + name + " = " +
+         address_in(place, c) + ";\n";
+}
+
+/// Calls text(declaration, name) for each pointer that a run takes.
+template <typename Text>
+std::string pointers_text(const Program& program, const Text& text) {
+  std::string all;
+  for (const ArenaPort& port : program.inputs) {
+    if (!port.pointer.empty()) {
+      all += text("const " + std::string(port.c.type) + " *" + port.pointer, port.pointer);
+    }
+  }
+  for (const ArenaPort& port : program.outputs) {
+    if (!port.pointer.empty())
+      all += text(std::string(port.c.type) + " *" + port.pointer, port.pointer);
+  }
+  return all;
+}
+
+/// "void net_run(net_state *net)", with what else it takes.
+std::string run_signature(const FileContext& context) {
+  return "void " + context.name + "_run(" + context.name + "_state *net" +
+         pointers_text(context.program, [](const std::string& declaration,
+                                           const std::string&) { return ", " + declaration; }) +
+         ")";
 }
 
 std::string function_text(const FileContext& context, std::size_t i) {
@@ -77,7 +121,7 @@ std::string function_text(const FileContext& context, std::size_t i) {
   }
   std::size_t scratch = placed.scratch;
   for (const Scratch& each : layer.scratch) {
-    text += pointer(each.name, scratch_type(each.type), scratch, false);
+    text += pointer(each.name, scratch_type(each.type), {scratch, {}}, false);
     scratch += each.bytes;
   }
   if (!layer.is_by_pixel) {
@@ -86,17 +130,13 @@ std::string function_text(const FileContext& context, std::size_t i) {
   return text + layer.body + "}\n\n";
 }
 
-std::string element_of(const CType& c, std::size_t offset) {
-  return "net->arena." + std::string(c.member) + " + " + std::to_string(offset / c.bytes());
-}
-
 /// The lines that make states what the layers have left for them.
 std::string keep_text(const Program& program) {
   std::string text;
   for (const ArenaState& state : program.states) {
-    if (!state.changes) continue;
-    text += "  memcpy(" + element_of(state.c, state.offset) + ", " +
-            element_of(state.c, state.next) + ", " +
+    if (state.next == state.place) continue;
+    text += "  memcpy(" + address_in(state.place, state.c) + ", " +
+            address_in(state.next, state.c) + ", " +
             std::to_string(state.elements * state.c.bytes()) + "); /* '" + in_comment(state.name) +
             "' */\n";
   }
@@ -108,7 +148,7 @@ std::string reset_text(const FileContext& context) {
   if (context.program.states.empty()) return "";
   std::string text = "\nvoid " + context.name + "_reset(" + context.name + "_state *net) {\n";
   for (const ArenaState& state : context.program.states) {
-    text += "  memset(" + element_of(state.c, state.offset) + ", 0, " +
+    text += "  memset(" + address_in(state.place, state.c) + ", 0, " +
             std::to_string(state.elements * state.c.bytes()) + "); /* '" + in_comment(state.name) +
             "' */\n";
   }
@@ -208,17 +248,23 @@ std::string header_text(const FileContext& context) {
       (has_member(context.program, "i64") ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n"
                                           : "") +
       (has_member(context.program, "f64") ? "    double f64[" + big + "_ARENA_BYTES / 8];\n" : "") +
-      "  } arena;\n} " + context.name + "_state;\n\n";
+      "  } arena;\n" +
+      pointers_text(context.program,
+                    [](const std::string& declaration, const std::string&) {
+                      return "  " + declaration + ";\n";
+                    }) +
+      "} " + context.name + "_state;\n\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     text += port_text(context, true, i);
   }
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     text += port_text(context, false, i);
   }
-  text +=
-      "/* Computes the outputs. Inputs are to be written before each run: it uses their memory "
-      "for\n   other values. */\nvoid " +
-      context.name + "_run(" + context.name + "_state *net);\n";
+  text += takes_pointers(context.program)
+              ? "/* Computes the outputs from the inputs, whose memory is the caller's. */\n"
+              : "/* Computes the outputs. Inputs are to be written before each run: it uses "
+                "their memory for\n   other values. */\n";
+  text += run_signature(context) + ";\n";
   if (!context.program.states.empty()) {
     text +=
         "\n/* Forgets what runs have left for the next one. To be called before the first run, and "
@@ -243,7 +289,10 @@ std::string source_text(const FileContext& context) {
   for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
     text += function_text(context, i);
   }
-  text += "void " + context.name + "_run(" + context.name + "_state *net) {\n";
+  text += run_signature(context) + " {\n";
+  text += pointers_text(context.program, [](const std::string&, const std::string& name) {
+    return "  net->" + name + " = " + name + ";\n";
+  });
   for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
     if (context.program.layers[i].layer.is_by_pixel) continue;
     std::string name = in_comment(context.program.layers[i].layer.name);

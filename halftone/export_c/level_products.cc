@@ -66,20 +66,27 @@ LevelProducts add_packed_groups(Scope& scope, std::span<const GroupWeights> grou
 LevelProducts add_bytes(Scope& scope, std::span<const GroupWeights> groups,
                         const std::string& suffix) {
   constexpr int kMiddle = 128;
-  std::vector<std::int8_t> weights;
+  std::vector<std::uint32_t> words;
+  std::size_t stride = 0;
   for (const GroupWeights& each : groups) {
-    for (std::size_t o = 0; o < each.codes.rows; ++o) {
+    const auto [outputs, inputs] = std::pair(each.codes.rows, each.codes.cols);
+    std::vector<std::int8_t> weights;
+    for (std::size_t o = 0; o < outputs; ++o) {
       const kernels::LevelGrid grid = kernels::weight_grid(each.encoding.levels(o, 0, 1));
-      for (std::size_t k = 0; k < each.codes.cols; ++k) {
+      for (std::size_t k = 0; k < inputs; ++k) {
         weights.push_back(static_cast<std::int8_t>(grid.u[each.codes.code(o, k)] - kMiddle));
       }
     }
+    const PackedWeights packed =
+        pack_bytes(MatrixView<const std::int8_t>(weights.data(), outputs, inputs, inputs));
+    if (words.empty()) stride = packed.words.size();
+    words.insert(words.end(), packed.words.begin(), packed.words.end());
   }
   const int odd = 2 * kMiddle - groups[0].encoding.weight_steps();
   LevelProducts products{"levels_8", "ht_levels_8",
-                         scope.array<std::int8_t>("weights" + suffix, weights),
+                         scope.array<std::uint32_t>("weights" + suffix, words),
                          ", " + std::to_string(odd)};
-  products.stride = groups[0].codes.rows * groups[0].codes.cols;
+  products.stride = stride;
   return products;
 }
 
@@ -115,7 +122,7 @@ void add_group_sums(Scope& scope, const LevelProducts& how, const GroupOperands&
                " : " + rest + ";");
   }
   const std::string some = is_even ? width : "some";
-  const std::string cast = is_even || how.text == "levels_8" ? some : "(uint32_t)some";
+  const std::string cast = is_even ? some : "(uint32_t)some";
   scope.needs(how.text);
   scope.named_for(how.text);
   scope.line(

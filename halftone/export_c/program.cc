@@ -126,13 +126,14 @@ std::size_t bytes_of(const ir::Graph& graph, ValueId id, runtime::CodeLayout lay
 class Places {
  public:
   Places(const runtime::Prepared& prepared, std::span<const NodeToWrite> nodes,
-         std::span<const LayerFunction> layers)
+         std::span<const LayerFunction> layers, std::span<const PortValue> inputs)
       : prepared_(prepared),
         runs_(runs_of(nodes, layers)),
         roots_(prepared.graph.num_values()),
         pieces_(roots_.size()) {
     std::iota(roots_.begin(), roots_.end(), std::size_t{0});
-    for (const ValueId id : prepared.graph.inputs()) begin(id, 0);
+    for (const PortValue& input : inputs) begin(input.stored, 0);
+    for (const ir::State& state : prepared.graph.states()) begin(state.before, 0);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       for (const ValueId id : nodes[n].inputs) use(id, runs_[n].last);
       if (nodes[n].is_alias()) {
@@ -144,11 +145,27 @@ class Places {
     for (const ValueId id : prepared.graph.outputs()) use(id, nodes.size());
     // What is remembered shares its memory with nothing.
     for (const ir::State& state : prepared.graph.states()) use(state.before, nodes.size());
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      if (layers[n].may_overwrite) join(nodes[n], n);
-    }
     for (std::size_t n = 0; n < layers.size(); ++n) {
       pieces_.push_back({scratch_bytes(layers[n]), runs_[n].first, runs_[n].last});
+    }
+  }
+
+  /// Lays a value into the caller's memory. @param pointer  member of the state with its address
+  /// @return false if it shares the memory of another one that lies there, or of a state
+  [[nodiscard]] bool lay_outside(ValueId id, const std::string& pointer) {
+    const std::size_t root = roots_[index_of(id)];
+    const auto is_it = [&](const ir::State& state) {
+      return roots_[index_of(state.before)] == root;
+    };
+    if (std::ranges::any_of(prepared_.graph.states(), is_it)) return false;
+    pieces_[root].bytes = 0;
+    return outside_.emplace(root, pointer).second;
+  }
+
+  /// Lays out the arena. @pre all other values have been laid outside
+  void lay_out(std::span<const NodeToWrite> nodes, std::span<const LayerFunction> layers) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (layers[n].may_overwrite) join(nodes[n], n);
     }
     arena_ = runtime::plan_arena(pieces_);
   }
@@ -158,7 +175,12 @@ class Places {
     for (const Scratch& each : layer.scratch) bytes += each.bytes;
     return bytes;
   }
-  [[nodiscard]] std::size_t of(ValueId id) const { return arena_.offsets[roots_[index_of(id)]]; }
+  [[nodiscard]] Place of(ValueId id) const {
+    const std::size_t root = roots_[index_of(id)];
+    const auto outside = outside_.find(root);
+    if (outside != outside_.end()) return {0, outside->second};
+    return {arena_.offsets[root], {}};
+  }
   [[nodiscard]] std::size_t of_scratch(std::size_t n) const {
     return arena_.offsets[roots_.size() + n];
   }
@@ -187,6 +209,7 @@ class Places {
   void join(const NodeToWrite& what, std::size_t n) {
     const std::size_t from = roots_[index_of(what.inputs[0])];
     const std::size_t to = roots_[index_of(what.output)];
+    if (outside_.contains(from) || outside_.contains(to)) return;
     if (pieces_[from].last != n || pieces_[from].bytes < pieces_[to].bytes) return;
     pieces_[from].last = pieces_[to].last;
     pieces_[to] = {};
@@ -197,6 +220,7 @@ class Places {
   std::vector<Run> runs_;
   std::vector<std::size_t> roots_;
   std::vector<runtime::Lifetime> pieces_;
+  std::map<std::size_t, std::string> outside_;  ///< pointers to roots in the caller's memory
   runtime::ArenaLayout arena_;
 };
 
@@ -221,30 +245,6 @@ std::string types_text(const NodeToWrite& what) {
 
 CType type_in(const runtime::Prepared& prepared, ValueId id) {
   return c_type(prepared.graph, id, prepared.layouts[index_of(id)]);
-}
-
-/// The levels of an Encode that all readers of a value are; empty if they are not.
-std::vector<float> levels_of(const ir::Graph& graph, ValueId id) {
-  std::shared_ptr<const numerics::MatrixEncoding> encoding;
-  for (const NodeId reader : graph.consumers(id)) {
-    const auto* encode = std::get_if<ir::Encode>(&graph.node(reader).op);
-    if (encode == nullptr || (encoding != nullptr && *encoding != *encode->encoding)) return {};
-    encoding = encode->encoding;
-  }
-  if (encoding == nullptr) return {};
-  const numerics::LevelTable table(encoding->levels(0));
-  return {table.levels().begin(), table.levels().end()};
-}
-
-std::vector<ArenaPort> ports_of(const runtime::Prepared& prepared, std::span<const ValueId> ids,
-                                const Places& places) {
-  std::vector<ArenaPort> ports;
-  for (const ValueId id : ids) {
-    const ir::Value& value = prepared.graph.value(id);
-    ports.push_back({value.name, value.type, type_in(prepared, id), places.of(id),
-                     levels_of(prepared.graph, id), std::nullopt});
-  }
-  return ports;
 }
 
 /// States before those whose old values they become; nothing if they exchange values.
@@ -276,11 +276,9 @@ std::vector<ArenaState> states_of(const runtime::Prepared& prepared, const Place
   std::vector<ArenaState> states;
   for (const ir::State& each : *ordered) {
     const ir::Value& value = prepared.graph.value(each.before);
-    ArenaState state{value.name, type_in(prepared, each.before), value.type.shape.element_count(),
-                     places.of(each.before)};
-    state.next = each.after == ir::kAbsent ? state.offset : places.of(each.after);
-    state.changes = state.next != state.offset;
-    states.push_back(std::move(state));
+    const Place place = places.of(each.before);
+    states.push_back({value.name, type_in(prepared, each.before), value.type.shape.element_count(),
+                      place, each.after == ir::kAbsent ? place : places.of(each.after)});
   }
   return states;
 }
@@ -319,12 +317,52 @@ bool has_member(const Program& program, std::string_view member) {
   });
 }
 
-Program make_program(const ir::Graph& graph, const std::string& prefix, Core core) {
-  runtime::PlanSettings options;
-  options.execution.float_order = runtime::FloatOrder::kFixed;
-  const runtime::Prepared prepared = runtime::prepare(with_signed_codes(graph), options);
+bool takes_pointers(const Program& program) {
+  const auto is_outside = [](const ArenaPort& port) { return !port.pointer.empty(); };
+  return std::ranges::any_of(program.inputs, is_outside) ||
+         std::ranges::any_of(program.outputs, is_outside);
+}
+
+namespace {
+
+/// The ports of values, and where they lie.
+std::vector<ArenaPort> ports_of(const runtime::Prepared& prepared,
+                                std::span<const PortValue> values, const Places& places) {
+  std::vector<ArenaPort> ports;
+  for (const PortValue& value : values) {
+    ArenaPort& port = ports.emplace_back(
+        port_of(prepared.graph, value, prepared.layouts[index_of(value.stored)]));
+    const Place place = places.of(value.stored);
+    port.offset = place.offset;
+    port.pointer = place.pointer;
+  }
+  return ports;
+}
+
+/// Lays inputs and outputs into the caller's memory.
+void lay_outside(const ir::Graph& graph, Places& places, std::span<const PortValue> inputs,
+                 std::span<const PortValue> outputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    (void)places.lay_outside(inputs[i].stored, "input_" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (places.lay_outside(outputs[i].stored, "output_" + std::to_string(i))) continue;
+    fail(ErrorKind::kUnsupported, "output '" + graph.value(outputs[i].stored).name +
+                                      "' is an input, a state or another output, which C programs "
+                                      "with pointers do not copy");
+  }
+}
+
+}  // namespace
+
+Program make_program(const ir::Graph& graph, const v0::ExportCOptions& options) {
+  runtime::PlanSettings settings;
+  settings.execution.float_order = runtime::FloatOrder::kFixed;
+  const runtime::Prepared prepared = runtime::prepare(with_signed_codes(graph), settings);
   check_graph(prepared.graph);
-  std::vector<NodeToWrite> nodes = Fuser(prepared, core).nodes();
+  std::vector<NodeToWrite> nodes = Fuser(prepared, core_named(options.core)).nodes();
+  const std::vector<PortValue> inputs = input_values(prepared.graph, options.input_codes, nodes);
+  const std::vector<PortValue> outputs = output_values(prepared.graph);
   const std::map<ValueId, std::size_t> by_pixel = functions_by_pixel(nodes);
   for (NodeToWrite& what : nodes) what.by_pixel = &by_pixel;
   std::vector<LayerFunction> layers;
@@ -333,18 +371,19 @@ Program make_program(const ir::Graph& graph, const std::string& prefix, Core cor
     if (what.is_alias()) {
       layers.emplace_back();
     } else {
-      layers.push_back(write_layer(what, prefix, count++));
+      layers.push_back(write_layer(what, options.name, count++));
     }
   }
-  const Places places(prepared, nodes, layers);
+  Places places(prepared, nodes, layers, inputs);
+  if (options.pointers) lay_outside(prepared.graph, places, inputs, outputs);
+  places.lay_out(nodes, layers);
   Program program;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n].is_alias()) continue;
     program.layers.push_back(placed(prepared, nodes[n], std::move(layers[n]), places, n));
   }
-  const ir::Graph& whole = prepared.graph;
-  program.inputs = ports_of(prepared, whole.untied(whole.inputs()), places);
-  program.outputs = ports_of(prepared, whole.untied(whole.outputs()), places);
+  program.inputs = ports_of(prepared, inputs, places);
+  program.outputs = ports_of(prepared, outputs, places);
   program.states = states_of(prepared, places);
   const std::size_t word = has_member(program, "f64") || has_member(program, "i64") ? 8 : 4;
   program.arena_bytes =

@@ -3,23 +3,22 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "halftone/export_c/ports.h"
 #include "halftone/export_c/scope.h"
 #include "halftone/ir/graph.h"
+#include "halftone/types/export_c.hpp"
 
 namespace halftone::export_c {
 
-/// An input or output of the network in the arena.
-struct ArenaPort {
-  std::string name;
-  ir::ValueType type;
-  CType c;
-  std::size_t offset = 0;                     ///< bytes
-  std::vector<float> levels;                  ///< that an input of float32 is rounded to
-  std::optional<ir::AffineParameters> codes;  ///< what its codes mean, as far as known
+/// Where a value lies.
+struct Place {
+  std::size_t offset = 0;  ///< in the arena, bytes
+  std::string pointer;     ///< member of the state with its address; empty: in the arena
+  bool operator==(const Place&) const = default;
 };
 
 /// A value that the network remembers from run to run, zeros at first.
@@ -27,16 +26,15 @@ struct ArenaState {
   std::string name;
   CType c;
   std::size_t elements = 0;  ///< of C
-  std::size_t offset = 0;    ///< bytes
-  std::size_t next = 0;      ///< where the last layer leaves what it becomes
-  bool changes = false;      ///< or else it stays as it is
+  Place place;               ///< in the arena
+  Place next;                ///< where the last layer leaves what it becomes
 };
 
-/// A layer with the places of its operands in the arena, in bytes.
+/// A layer with the places of its operands.
 struct PlacedLayer {
   LayerFunction layer;
-  std::vector<std::size_t> inputs;
-  std::size_t output = 0;
+  std::vector<Place> inputs;
+  Place output;
   std::size_t scratch = 0;
   std::size_t ram_bytes = 0;  ///< of values and scratch that live while it runs
   std::string types;          ///< "int8[1, 640] -> int8[1, 128]"
@@ -54,14 +52,16 @@ struct Program {
 
 /// Whether the arena has values or scratch of this member: "f64".
 bool has_member(const Program& program, std::string_view member);
+/// Whether a run takes pointers to inputs and outputs.
+bool takes_pointers(const Program& program);
 
 /// Finds a function for each node, and a place for each value: runtime::plan_arena() for one
 /// sample. The memory of an input is free once its last reader has run. Images of float32 that
 /// readers take pixel by pixel are not stored.
-/// @param graph   simplified to run, see passes::simplify()
-/// @param prefix  of all names in C
-/// @param core    for which kernels are chosen; the program runs on any
-/// @throws Error kUnsupported if C has no kernel for a node, and as runtime::prepare()
-Program make_program(const ir::Graph& graph, const std::string& prefix, Core core);
+/// @param graph  simplified to run, see passes::simplify()
+/// @throws Error kUnsupported if C has no kernel for a node, as input_values() and if an output
+///         needs a copy that options.pointers leaves no memory for; kUsage for an unknown core; and
+///         as runtime::prepare()
+Program make_program(const ir::Graph& graph, const v0::ExportCOptions& options);
 
 }  // namespace halftone::export_c

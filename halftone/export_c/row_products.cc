@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/export_c/row_products.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "halftone/export_c/pack/pack.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
@@ -33,6 +38,81 @@ LevelFloats level_floats(const ir::EncodedTensor& weights) {
   return floats;
 }
 
+/// Weights that are steps of their outputs times integers, see text/dense_even_f32.c.
+struct EvenFloats {
+  std::vector<float> steps;
+  std::vector<std::int8_t> factors;  ///< of planes
+  int shift = 0;
+};
+
+/// ratio of two numbers, if it is a small integer
+std::optional<int> small_ratio(float number, float step) {
+  const float ratio = std::round(number / step);
+  if (!(std::abs(ratio) <= 127) || ratio * step != number) return std::nullopt;
+  return static_cast<int>(ratio);
+}
+
+/// Whether output o follows from its first scale.
+bool follows(const EvenFloats& even, const BitFloats& floats, std::size_t o) {
+  const float step = even.steps[o];
+  for (std::size_t j = 0; j < even.factors.size(); ++j) {
+    if (floats.scales[o * even.factors.size() + j] != step * static_cast<float>(even.factors[j])) {
+      return false;
+    }
+  }
+  const float offset = floats.offsets.empty() ? 0 : floats.offsets[o];
+  return offset == step * static_cast<float>(even.shift);
+}
+
+std::optional<EvenFloats> even_floats(const BitFloats& floats, const numerics::BitPlanes& codes) {
+  EvenFloats even;
+  const auto planes = static_cast<std::size_t>(codes.bits);
+  for (std::size_t j = 0; j < planes; ++j) {
+    const auto factor = small_ratio(floats.scales[j], floats.scales[0]);
+    if (!factor) return std::nullopt;
+    even.factors.push_back(static_cast<std::int8_t>(*factor));
+  }
+  const auto shift = small_ratio(floats.offsets.empty() ? 0 : floats.offsets[0], floats.scales[0]);
+  if (!shift) return std::nullopt;
+  even.shift = *shift;
+  for (std::size_t o = 0; o < codes.rows; ++o) {
+    even.steps.push_back(floats.scales[o * planes]);
+    if (!follows(even, floats, o)) return std::nullopt;
+  }
+  return even;
+}
+
+/// What a layer on bits takes besides its weights.
+struct BitOperands {
+  const numerics::Basis& x;
+  std::span<const float> bias;
+  const std::string& suffix;
+};
+
+/// Adds the arrays of a layer on bits. @return the line of it
+std::string bit_layer_line(Scope& scope, const numerics::BitPlanes& codes, const BitFloats& floats,
+                           const EvenFloats* even, const BitOperands& of) {
+  const auto named = [&](const std::string& name, std::span<const float> numbers) {
+    return scope.array<float>(name + of.suffix, numbers);
+  };
+  const std::string x_scales = named("x_scales", of.x.a());
+  const std::string start =
+      arguments(codes.cols, of.x.bits, codes.bits, codes.rows, x_scales, exact(of.x.offset));
+  const std::string type = even != nullptr ? "ht_even_layer" : "ht_bit_layer";
+  const std::string line = "static const " + type + " layer" + of.suffix + " = {";
+  if (even != nullptr) {
+    const std::string steps = named("steps", even->steps);
+    const std::string factors = scope.array<std::int8_t>("factors" + of.suffix, even->factors);
+    const std::string b = of.bias.empty() ? "0" : named("bias", of.bias);
+    return line + arguments(start, steps, factors, even->shift, b) + "};";
+  }
+  const std::string w_scales = named("scales", floats.scales);
+  const std::string c = floats.offsets.empty() ? "0" : named("offsets", floats.offsets);
+  const std::string t = of.x.offset != 0 ? named("sums", floats.sums) : "0";
+  const std::string b = of.bias.empty() ? "0" : named("bias", of.bias);
+  return line + arguments(start, w_scales, c, t, b) + "};";
+}
+
 }  // namespace
 
 BitFloats bit_floats(const ir::EncodedTensor& weights, std::span<const float> bias) {
@@ -58,31 +138,26 @@ BitRows::BitRows(Scope& scope, const ir::EncodedTensor& weights, const numerics:
   const BitFloats floats = bit_floats(weights, bias);
   const auto planes = static_cast<std::size_t>(x.bits);
   const std::vector<numerics::Digit> digits(planes);  // each plane alone
-  packed_ = pack_digits(codes, digits, planes, scope.what().core);
-  if (packed_.kernel == Kernel::kSigns) {
-    scope.scratch("products" + suffix, "int32_t", padded_columns(codes));
+  const PackedWeights packed = pack_digits(codes, digits, planes, scope.what().core);
+  is_signs_ = packed.kernel == Kernel::kSigns;
+  constexpr std::size_t kManyOutputs = 64;  // which pay for the code of a kernel of their own
+  const bool has_fours = is_signs_ && codes.rows >= kManyOutputs && codes.rows % 4 == 0;
+  const auto even = has_fours ? even_floats(floats, codes) : std::nullopt;
+  constexpr std::size_t kOutputsAtATime = 16;
+  if (is_signs_) {
+    scope.scratch("products" + suffix, "int32_t",
+                  static_cast<std::size_t>(codes.bits) *
+                      (even ? 4 * planes : std::min(kOutputsAtATime, (codes.rows + 3) / 4 * 4)));
   }
-  const auto floats_named = [&](const std::string& name, std::span<const float> numbers) {
-    return scope.array<float>(name + suffix, numbers);
-  };
-  weights_ = scope.array<std::uint32_t>("weights" + suffix, packed_.words);
-  const std::string x_scales = floats_named("x_scales", x.a());
-  const std::string w_scales = floats_named("scales", floats.scales);
-  const std::string c = floats.offsets.empty() ? "0" : floats_named("offsets", floats.offsets);
-  const std::string t = x.offset != 0 ? floats_named("sums", floats.sums) : "0";
-  const std::string b = bias.empty() ? "0" : floats_named("bias", bias);
-  scope.line("static const ht_bit_layer layer" + suffix + " = {");
-  scope.line("    " +
-             arguments(codes.cols, x.bits, codes.bits, codes.rows, x_scales, exact(x.offset)) +
-             ",");
-  scope.line("    " + arguments(w_scales, c, t, b) + "};");
+  kernel_ = even ? "dense_even_f32" : is_signs_ ? "dense_signs_f32" : "dense_bits_f32";
+  weights_ = scope.array<std::uint32_t>("weights" + suffix, packed.words);
+  scope.line(bit_layer_line(scope, codes, floats, even ? &*even : nullptr, {x, bias, suffix}));
 }
 
 void BitRows::multiply(const std::string& x, const std::string& y) const {
-  const bool is_signs = packed_.kernel == Kernel::kSigns;
-  scope_.call_within(is_signs ? "dense_signs_f32" : "dense_bits_f32",
+  scope_.call_within(kernel_,
                      arguments(x, weights_, "&layer" + suffix_) +
-                         (is_signs ? ", products" + suffix_ : "") + ", " + y,
+                         (is_signs_ ? ", products" + suffix_ : "") + ", " + y,
                      true);
 }
 

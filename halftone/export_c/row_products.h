@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "halftone/export_c/level_products.h"
-#include "halftone/export_c/pack/pack.h"
 #include "halftone/export_c/scope.h"
 #include "halftone/numerics/basis.h"
 
@@ -41,7 +40,8 @@ class BitRows {
   Scope& scope_;
   std::size_t words_;
   std::string suffix_;
-  PackedWeights packed_;
+  bool is_signs_ = false;
+  std::string kernel_;
   std::string weights_;
 };
 

@@ -50,6 +50,9 @@ std::string exact(float number) {
 std::string elements_text(std::span<const std::int8_t> elements) {
   return lines_of(elements, [](std::int8_t each) { return std::to_string(each); });
 }
+std::string elements_text(std::span<const std::uint8_t> elements) {
+  return lines_of(elements, [](std::uint8_t each) { return std::to_string(each); });
+}
 std::string elements_text(std::span<const std::int16_t> elements) {
   return lines_of(elements, [](std::int16_t each) { return std::to_string(each); });
 }

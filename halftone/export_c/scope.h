@@ -173,6 +173,7 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
 
 /// Elements as lines of C.
 std::string elements_text(std::span<const std::int8_t> elements);
+std::string elements_text(std::span<const std::uint8_t> elements);
 std::string elements_text(std::span<const std::int16_t> elements);
 std::string elements_text(std::span<const std::int32_t> elements);
 std::string elements_text(std::span<const std::int64_t> elements);
@@ -184,6 +185,7 @@ std::string exact(float number);
 template <typename T>
 std::string Scope::array(const std::string& kind, std::span<const T> elements, bool is_table) {
   const char* type = std::is_same_v<T, std::int8_t>     ? "int8_t"
+                     : std::is_same_v<T, std::uint8_t>  ? "uint8_t"
                      : std::is_same_v<T, std::int16_t>  ? "int16_t"
                      : std::is_same_v<T, std::int32_t>  ? "int32_t"
                      : std::is_same_v<T, std::int64_t>  ? "int64_t"

@@ -46,6 +46,14 @@ SureFrom sure_from(const OutputOfSum& y, std::size_t level, std::int64_t largest
 
 }  // namespace
 
+void RoundedSum::add(double reach, int roundings, double error) {
+  // Products of up to 2^8 roundings: (1 + 2^-24)^k < 1 + k 2^-24 (1 + 2^-16).
+  constexpr double kSecondOrder = 1 + 0x1p-16;
+  const bool is_first = reach_ == 0;
+  reach_ += reach;
+  error_ += (roundings * reach + error + (is_first ? 0 : reach_)) * kSecondOrder;
+}
+
 LevelCounter::LevelCounter(const kernels::EncodeTable& table, const ir::Limits& limits)
     : thresholds_(table.thresholds().begin(), table.thresholds().end()), limits_(limits) {}
 

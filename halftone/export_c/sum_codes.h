@@ -34,6 +34,22 @@ struct OutputOfSum {
   double error = 0;
 };
 
+/// Bounds what float32 rounds in a sum that is added up term by term.
+class RoundedSum {
+ public:
+  /// Adds a term. @param reach  upper bound of its amount
+  /// @param roundings  of the term itself
+  /// @param error      of the term besides, in units of 2^-24
+  void add(double reach, int roundings, double error = 0);
+  [[nodiscard]] double reach() const { return reach_; }
+  /// In units of 2^-24.
+  [[nodiscard]] double error() const { return error_; }
+
+ private:
+  double reach_ = 0;
+  double error_ = 0;
+};
+
 /// A sum so close to a threshold that the bound of the error does not tell the code.
 struct UnsureSum {
   std::size_t row = 0;  ///< index of the output, and of the padding pattern before it

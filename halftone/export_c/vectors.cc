@@ -17,9 +17,12 @@ class Generator {
     return state_;
   }
 
-  ir::Tensor tensor(const ir::ValueType& type) {
+  ir::Tensor tensor(const ir::ValueType& type, const ArenaPort& port) {
     ir::Tensor tensor(type.encoding.element, type.shape);
-    if (type.is_dense(ir::ElementType::kInt8)) {
+    if (port.taken) {
+      const std::vector<float>& levels = port.taken->levels;
+      for (auto& each : tensor.as<float>()) each = levels[(next() >> 24) * levels.size() >> 8];
+    } else if (type.is_dense(ir::ElementType::kInt8)) {
       for (auto& each : tensor.as<std::int8_t>()) each = static_cast<std::int8_t>(next() >> 24);
     } else if (type.is_dense(ir::ElementType::kUint8)) {
       for (auto& each : tensor.as<std::uint8_t>()) each = static_cast<std::uint8_t>(next() >> 24);
@@ -42,7 +45,9 @@ class Generator {
 
 }  // namespace
 
-std::vector<std::vector<ir::Tensor>> run_vectors(const ir::Graph& graph, std::size_t count) {
+std::vector<std::vector<ir::Tensor>> run_vectors(const ir::Graph& graph,
+                                                 std::span<const ArenaPort> ports,
+                                                 std::size_t count) {
   runtime::PlanSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   const auto plan = runtime::make_plan(graph, options);
@@ -51,8 +56,8 @@ std::vector<std::vector<ir::Tensor>> run_vectors(const ir::Graph& graph, std::si
   std::vector<std::vector<ir::Tensor>> outputs;
   for (std::size_t v = 0; v < count; ++v) {
     std::vector<ir::Tensor> inputs;
-    for (const ir::ValueId id : plan->inputs()) {
-      inputs.push_back(generator.tensor(plan->graph().value(id).type));
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      inputs.push_back(generator.tensor(plan->graph().value(plan->inputs()[i]).type, ports[i]));
     }
     outputs.push_back(session.run(inputs));
   }

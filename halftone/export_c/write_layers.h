@@ -41,18 +41,19 @@ void add_activation(Scope& scope, const ir::Activation& activation, const std::s
                     std::size_t count, bool is_in_loop);
 
 /// Adds the line "static const ht_encoder encoder = {...};" with its arrays.
+/// @return the kernel for rows of such codes, which add_row_codes() takes
 /// @param activation  applied before
 /// @param to          of the codes
-void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
-                 const ir::Activation& activation, const CodeRows& to);
+std::string add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
+                        const ir::Activation& activation, const CodeRows& to);
 
 /// The expression where kernels write the codes of row `row` of y, which end_codes() then puts in
 /// their place. @param row  the name of an index
 std::string begin_codes(Scope& scope, const CodeRows& to, const std::string& row);
 void end_codes(Scope& scope, const CodeRows& to, const std::string& row);
 /// Adds lines in a loop that encode a row of float32 numbers by `encoder` of add_encoder().
-void add_row_codes(Scope& scope, const CodeRows& to, const std::string& numbers,
-                   const std::string& row);
+void add_row_codes(Scope& scope, const CodeRows& to, const std::string& kernel,
+                   const std::string& numbers, const std::string& row);
 
 /// Adds lines that encode rows of float32 numbers to the output of the layer.
 void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x);
@@ -71,13 +72,18 @@ struct SumEncoder {
 std::optional<SumEncoder> sum_encoder(const numerics::MatrixEncoding& encoding,
                                       const ir::Activation& activation,
                                       const ir::Activation& limited, const CodeRows& to);
-/// Adds the array of SumCodes::falls as bits. @return its name, or "0" if all are rising
-std::string add_falling(Scope& scope, const SumCodes& codes, std::size_t outputs);
+/// Names of arrays with the thresholds of sums.
+struct SumThresholds {
+  std::string thresholds;  ///< [rows, levels], or [rows] the first of each
+  std::string steps;       ///< [rows, 2] from each to the next; empty: none
+  std::string falling;     ///< SumCodes::falls as bits, or "0" if all are rising
+};
+/// Adds these arrays; with steps where there are three thresholds that lie close together.
+SumThresholds add_thresholds(Scope& scope, const SumCodes& codes, const SumEncoder& encoder);
 /// Adds a line within a loop that encodes `sums`.
-/// @param thresholds  two arguments: thresholds [outputs, levels], and those that add_falling()
-/// names
-void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const std::string& thresholds,
-                     std::size_t outputs, const std::string& y);
+/// @param pattern  the name of the index of the rows of thresholds; empty if there is one
+void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const SumThresholds& thresholds,
+                     const std::string& pattern, const std::string& y);
 
 /// Ends a block that computes `number`, of an output whose sum find_sum_codes() says is unsure:
 /// encodes it by `encoder` of add_encoder().

@@ -43,6 +43,7 @@ Json c_ports_json(const std::vector<v0::CPort>& ports) {
     if (port.scale > 0) {
       each["scale"] = port.scale;
       each["zero_point"] = port.zero_point;
+      each["offset"] = port.offset;
     }
     if (!port.levels.empty()) each["levels"] = port.levels;
     all.push_back(each);

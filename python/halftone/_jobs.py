@@ -237,6 +237,8 @@ def export_c(
     ram: int | None = None,
     vectors: int = 3,
     core: str = "cortex-m4",
+    input_codes: bool = False,
+    pointers: bool = False,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
     example: object = None,
@@ -248,6 +250,8 @@ def export_c(
     vectors: runs that the program of the test, main.c, repeats.
     core: processor for which kernels are chosen: cortex-m0, cortex-m3, cortex-m4, cortex-m7,
     cortex-m33, cortex-m55, rv32 or rv32-zbb. The program runs on any.
+    input_codes: inputs of float32 that the network encodes at once are its codes of 8 bits.
+    pointers: inputs and outputs stay in the memory of the caller, who passes pointers to each run.
 
     >>> import halftone as ht, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -262,7 +266,7 @@ def export_c(
         network = model._network
     else:
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
-    how = native.ExportCOptions(name, ram or 0, vectors, core)
+    how = native.ExportCOptions(name, ram or 0, vectors, core, input_codes, pointers)
     return CExport(network.export_c(os.fsdecode(folder), how))
 
 
@@ -294,5 +298,5 @@ def export_wasm(
         network = model._network
     else:
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
-    how = native.ExportCOptions(name, ram or 0, 1, "cortex-m4")
+    how = native.ExportCOptions(name, ram or 0, 1, "cortex-m4", False, False)
     return CExport(network.export_wasm(os.fsdecode(folder), how))

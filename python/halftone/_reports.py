@@ -178,8 +178,9 @@ class CPort(NamedTuple):
     name: str
     type: str  #: of its elements: float32, int8, uint8, ...
     shape: list[int]  #: channels last
-    scale: float | None = None  #: value = scale (code - zero_point); None: no codes
+    scale: float | None = None  #: value = scale (code - zero_point) + offset; None: no codes
     zero_point: int | None = None
+    offset: float | None = None  #: of an input of codes
     levels: list[float] = []  #: that the network rounds an input of float32 to; empty: none
 
 

@@ -129,10 +129,11 @@ void bind_exports(nb::module_& module, nb::class_<Network>& type) {
       .def(
           "__init__",
           [](v0::ExportCOptions* how, const std::string& name, std::uint64_t ram,
-             std::uint64_t vectors, const std::string& core) {
-            new (how) v0::ExportCOptions{name, ram, vectors, core};
+             std::uint64_t vectors, const std::string& core, bool input_codes, bool pointers) {
+            new (how) v0::ExportCOptions{name, ram, vectors, core, input_codes, pointers};
           },
-          nb::arg("name"), nb::arg("ram"), nb::arg("vectors"), nb::arg("core"));
+          nb::arg("name"), nb::arg("ram"), nb::arg("vectors"), nb::arg("core"),
+          nb::arg("input_codes"), nb::arg("pointers"));
   type.def("export_c", export_c_network, nb::arg("folder"), nb::arg("how"))
       .def("export_wasm", export_wasm_network, nb::arg("folder"), nb::arg("how"));
 }

@@ -1,4 +1,4 @@
-/* needs: level_f32 */
+/* needs: code_of_f32 */
 /* A row as bit planes: bit i & 31 of word i >> 5 of plane p is bit p of code i. */
 static void ht_encode_bits(const float *x, int32_t n, const ht_encoder *how, int32_t planes,
                            uint32_t *y) {

@@ -1,4 +1,4 @@
-/* needs: level_f32 */
+/* needs: code_of_f32 */
 /* Codes of 1, 2 or 4 bits in bytes. */
 static void ht_encode_packed(const float *x, int32_t n, const ht_encoder *how, int32_t bits,
                              uint8_t *y) {

@@ -7,15 +7,9 @@ typedef struct {
   int32_t count; /* of thresholds: 0, 1, 3, 7, ... */
 } ht_encoder;
 
-static int8_t ht_code_of(float x, const ht_encoder *how) {
-  const int32_t *above = how->thresholds;
+static int32_t ht_key_of(float x) {
   int32_t key;
   memcpy(&key, &x, sizeof key);
   if (key < 0) key ^= 0x7FFFFFFF;
-  if (key > 0x7F800000) key = -2147483647; /* NaN */
-  for (int32_t step = (how->count + 1) / 2; step != 0; step >>= 1) {
-    if (key > above[step - 1]) above += step;
-  }
-  const int32_t level = (int32_t)(above - how->thresholds);
-  return how->codes ? how->codes[level] : (int8_t)(how->first + level);
+  return key > 0x7F800000 ? -2147483647 : key; /* NaN */
 }

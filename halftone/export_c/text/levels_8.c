@@ -1,13 +1,9 @@
-/* sums[o] = 2 sum_k x[k] w[o][k] + odd sum_k x[k], weights of a byte, [outputs][inputs]: levels of
-   more bits than the other kernels take. */
-static void ht_levels_8(const int8_t *x, const int8_t *w, int32_t inputs, int32_t outputs,
+/* needs: bytes sum_i8 */
+/* sums[o] = 2 sum_k x[k] w[o][k] + odd sum_k x[k] of weights as ht_bytes() reads them: levels of more
+   bits than the other kernels take. */
+static void ht_levels_8(const int8_t *x, const uint32_t *w, uint32_t inputs, uint32_t outputs,
                         int32_t odd, int32_t *sums) {
-  for (int32_t o = 0; o < outputs; ++o, w += inputs) {
-    int32_t product = 0, total = 0;
-    for (int32_t k = 0; k < inputs; ++k) {
-      product += x[k] * w[k];
-      total += x[k];
-    }
-    sums[o] = 2 * product + odd * total;
-  }
+  const int32_t total = odd * ht_sum_i8(x, (int32_t)inputs);
+  ht_bytes(x, w, inputs, outputs, sums);
+  for (uint32_t o = 0; o < outputs; ++o) sums[o] = 2 * sums[o] + total;
 }

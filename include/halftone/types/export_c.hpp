@@ -19,6 +19,12 @@ HALFTONE_VERSIONED namespace v0 {
     /// Kernels are those with the fewest instructions there; the program runs on any processor.
     /// Of export_c() alone: "cortex-m0", -m3, -m4, -m7, -m33, -m55, "rv32" or "rv32-zbb".
     std::string core = "cortex-m4";
+    /// Inputs of float32 that the network encodes at once are its codes of 8 bits. Of export_c()
+    /// alone.
+    bool input_codes = false;
+    /// Inputs and outputs stay in the memory of the caller, who passes pointers to each run. Of
+    /// export_c() alone.
+    bool pointers = false;
   };
 
   /// A function of the C program: a node of the network, with conversions around it.
@@ -36,8 +42,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::string name;
     std::string type;                 ///< of its elements: "float32", "int8", "uint8", ...
     std::vector<std::int64_t> shape;  ///< channels last
-    double scale = 0;                 ///< value = scale (code - zero_point); 0: no codes
+    double scale = 0;                 ///< value = scale (code - zero_point) + offset; 0: no codes
     std::int32_t zero_point = 0;
+    double offset = 0;          ///< of an input of codes
     std::vector<float> levels;  ///< that the network rounds an input of float32 to; empty: none
   };
 
