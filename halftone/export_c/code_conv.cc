@@ -185,7 +185,8 @@ class CodeConv {
   /// Whether kernels read a window in x itself, not one that is gathered.
   [[nodiscard]] bool is_in_place() const {
     const CodeMemory memory = scope_.input_codes().memory;
-    return shape_.is_pointwise() && (memory == CodeMemory::kBytes || memory == CodeMemory::kPlanes);
+    return shape_.is_pointwise() && !copies_window_ &&
+           (memory == CodeMemory::kBytes || memory == CodeMemory::kPlanes);
   }
   /// "p / 5, p % 5"
   [[nodiscard]] std::string pixel() const {
@@ -312,6 +313,8 @@ class CodeConv {
     const auto codes =
         find_sum_codes(even_outputs(*layer, bases), layer->largest, encoder->counter);
     if (!codes) return false;
+    // Floats read the window again, when codes have been written.
+    copies_window_ = may_overwrite() && !codes->unsure.empty();
     const EvenNames names = add_even_layer(scope_, *layer);
     const SumThresholds thresholds = add_thresholds(scope_, *codes, *encoder);
     const auto planes = static_cast<std::size_t>(x.bits);
@@ -319,7 +322,7 @@ class CodeConv {
     if (!codes->unsure.empty()) {
       add_encoder(scope_, *conv_.codes, follower_activation(), to);
     }
-    if (may_overwrite() && (codes->unsure.empty() || !is_in_place())) scope_.may_overwrite();
+    if (may_overwrite()) scope_.may_overwrite();
     begin_pixels();
     const std::string window = bit_window(planes);
     const std::string y = begin_codes(scope_, to, "p");
@@ -518,9 +521,10 @@ class CodeConv {
   kernels::ConvShape shape_;
   kernels::PaddingPatterns patterns_;
   std::size_t outputs_;
-  bool reads_lines_ = false;  ///< whether lines of x are unpacked before they are read
-  std::string levels_;        ///< the name of those of packed codes
-  std::string encoder_;       ///< the kernel that encodes outputs
+  bool copies_window_ = false;  ///< whether a window is copied that could be read in x
+  bool reads_lines_ = false;    ///< whether lines of x are unpacked before they are read
+  std::string levels_;          ///< the name of those of packed codes
+  std::string encoder_;         ///< the kernel that encodes outputs
 };
 
 }  // namespace
