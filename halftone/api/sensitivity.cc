@@ -194,21 +194,17 @@ v0::CExport as_c(ir::Graph graph, const Network& original) {
 
 std::string whole(double bytes) { return std::to_string(static_cast<std::uint64_t>(bytes)); }
 
-/// The choices with which the arena keeps the limit if all layers have them.
-std::vector<compress::LayerChoice> choices_within_ram(const ir::Graph& graph,
-                                                      const Network& network,
-                                                      const BudgetSettings& settings) {
-  const std::vector<compress::LayerChoice>& choices = settings.sensitivity.choices;
-  if (!settings.firmware.ram) return choices;
-  std::vector<compress::LayerChoice> kept;
+/// @throws Error kUnsupported if the arena is above the limit with each choice in all layers
+void check_least_ram(const ir::Graph& graph, const Network& network,
+                     const BudgetSettings& settings) {
+  if (!settings.firmware.ram) return;
   std::optional<v0::CExport> least;
-  for (const compress::LayerChoice& each : choices) {
+  for (const compress::LayerChoice& each : settings.sensitivity.choices) {
     const compress::Recipe recipe = with_choice(settings.sensitivity.recipe, each);
     v0::CExport sizes = as_c(compress::with_rule_codes(graph, recipe), network);
-    if (static_cast<double>(sizes.arena_bytes) <= *settings.firmware.ram) kept.push_back(each);
     if (!least || sizes.arena_bytes < least->arena_bytes) least = std::move(sizes);
   }
-  if (!kept.empty() || !least) return kept;
+  if (!least || static_cast<double>(least->arena_bytes) <= *settings.firmware.ram) return;
   const auto most = std::ranges::max_element(least->layers, {}, &v0::CLayer::ram_bytes);
   fail(ErrorKind::kUnsupported,
        "budget ram=" + whole(*settings.firmware.ram) + " cannot be met with these choices: the " +
@@ -255,9 +251,15 @@ compress::SearchResult quantize_within(const Network& given, const data::Dataset
     return static_cast<double>(
         to_bytes(Network(std::move(result)), settings.format, settings.form).bytes.size());
   };
-  compress::SearchResult result =
-      compress::quantize_within(graph, data, settings.sensitivity.recipe,
-                                choices_within_ram(graph, network, settings), options);
+  if (settings.firmware.ram) {
+    options.peak = [&](const ir::Graph& result) {
+      return static_cast<double>(as_c(result, network).arena_bytes);
+    };
+    options.peak_limit = *settings.firmware.ram;
+    check_least_ram(graph, network, settings);
+  }
+  compress::SearchResult result = compress::quantize_within(
+      graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
   check_ram(result.quantized.graph, network, settings.firmware);
   if (const auto reason = reopen(open, result.quantized.graph)) {
     result.quantized.warnings.push_back(*reason);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -43,6 +45,7 @@ class BudgetSearch {
     MeasureSettings how = options_.sensitivity;
     how.fit.progress = part_of(options_.sensitivity.fit.progress, 0, 0.7);
     result_.costs = sensitivity(graph_, data_, recipe_, choices_, how);
+    for (const Excluded& each : excluded_) exclude(each);
     start_corrections();
     while (result_.tries.size() < options_.tries) {
       const std::optional<Allocation> next = next_allocation();
@@ -80,6 +83,60 @@ class BudgetSearch {
     return recipe;
   }
 
+  struct Excluded {
+    std::size_t unit = 0;
+    std::size_t choice = 0;
+  };
+
+  void exclude(const Excluded& each) {
+    result_.costs.choices[each.choice].units[each.unit].is_possible = false;
+  }
+
+  [[nodiscard]] bool is_above_peak(double peak) const { return peak > options_.peak_limit; }
+
+  [[nodiscard]] double peak_of(const std::vector<std::size_t>& choices) const {
+    return options_.peak(with_rule_codes(graph_, recipe_of(choices)));
+  }
+
+  /// Finds the choice that has the least peak in all units, and what cannot stand beside it.
+  void exclude_by_peak() {
+    if (!options_.peak) return;
+    const std::size_t num_units = sizes_.units.size();
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < choices_.size(); ++c) {
+      const double peak = peak_of(std::vector<std::size_t>(num_units, c));
+      if (peak < least) std::tie(least, smallest_) = std::pair(peak, c);
+    }
+    for (std::size_t u = 0; u < num_units; ++u) {
+      for (std::size_t c = 0; c < choices_.size(); ++c) {
+        std::vector<std::size_t> one(num_units, smallest_);
+        one[u] = c;
+        const bool is_free = sizes_.units[u].may_change && c != smallest_;
+        if (is_free && is_above_peak(peak_of(one))) excluded_.push_back({u, c});
+      }
+    }
+    for (const Excluded& each : excluded_) exclude(each);
+  }
+
+  /// Excludes a choice of an allocation whose peak is above the limit.
+  /// @return false if its peak is within it, or nothing lowers it
+  bool exclude_one(const std::vector<std::size_t>& choices) {
+    double least = options_.peak ? peak_of(choices) : 0;
+    if (!options_.peak || !is_above_peak(least)) return false;
+    std::optional<Excluded> found;
+    for (std::size_t u = 0; u < choices.size(); ++u) {
+      if (!result_.costs.units[u].may_change || choices[u] == smallest_) continue;
+      std::vector<std::size_t> other = choices;
+      other[u] = smallest_;
+      const double peak = peak_of(other);
+      if (found && peak >= least) continue;
+      least = peak;
+      found = {u, choices[u]};
+    }
+    if (found) exclude(*found);
+    return found.has_value();
+  }
+
   /// What the file has beside weights and levels: known by rule.
   [[nodiscard]] double bytes_beside(const std::vector<std::size_t>& choices) const {
     return options_.file_bytes(with_rule_codes(graph_, recipe_of(choices))) -
@@ -91,6 +148,7 @@ class BudgetSearch {
   void check_early() {
     sizes_ = sizes_by_rule(graph_, recipe_, choices_);
     result_.costs = sizes_;
+    exclude_by_peak();
     for (ChoiceSensitivity& choice : result_.costs.choices) {
       if (!options_.sensitivity.costs) continue;
       choice.us = 0;
@@ -122,6 +180,9 @@ class BudgetSearch {
     const std::optional<double> limit = options_.budget[Measure::kBytes];
     for (int i = 0;; ++i) {
       Allocation next = allocate(result_.costs, options_.budget, corrections_);
+      while (exclude_one(next.choices)) {
+        next = allocate(result_.costs, options_.budget, corrections_);
+      }
       if (!limit || i == kMaxSizeCorrections) return next;
       const double error = bytes_beside(next.choices) + missed_bytes_ - offset_of_bytes();
       if (next.values[Measure::kBytes] + error <= *limit && (error >= 0 || i > 0)) return next;
@@ -256,6 +317,8 @@ class BudgetSearch {
   Corrections corrections_;
   std::optional<Corrections> within_;  ///< those that gave a network within the budget
   std::optional<Corrections> beyond_;  ///< those that gave one beyond it
+  std::vector<Excluded> excluded_;     ///< before measuring
+  std::size_t smallest_ = 0;           ///< choice that has the least peak in all units
   double missed_bytes_ = 0;            ///< what files had beside their predictions
   SearchResult result_;
 };

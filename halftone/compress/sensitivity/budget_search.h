@@ -18,6 +18,10 @@ struct SearchOptions {
   MeasureSettings sensitivity{};  ///< its `costs` also measure whole networks
   /// Bytes of the file of a network.
   std::function<double(const ir::Graph& network)> file_bytes{};
+  /// What no sum over layers gives, of a network with codes by rule, and its limit: the memory of
+  /// values. Empty: none.
+  std::function<double(const ir::Graph& network)> peak{};
+  double peak_limit = 0;
   std::size_t tries = v0::kBudgetTries;  ///< networks that are quantized, at most
   std::size_t front = 24;                ///< budgets of the front, at most; 0: no front
 };
@@ -42,8 +46,11 @@ struct SearchResult {
 ///
 /// Costs are those of sensitivity(). Sums of them are corrected by what networks are found to have:
 /// files by the size of the network with codes by rule, before a fit; loss and time by those of the
-/// networks that were quantized, of which each gives the next one a correction. The best network
-/// within the budget is the result, so a budget is never exceeded by what was measured.
+/// networks that were quantized, of which each gives the next one a correction. A unit loses a
+/// choice with which the peak is above its limit even if all others have the choice with the least;
+/// then, while the peak of what was chosen is, the choice whose replacement by that lowers it most.
+/// The best network within the budget is the result, so a budget is never exceeded by what was
+/// measured.
 /// @throws Error as sensitivity(), allocate() and quantize(); kUnsupported if no try is within the
 ///         budget: what the nearest had
 SearchResult quantize_within(const ir::Graph& graph, const data::Dataset& data,

@@ -99,6 +99,36 @@ TEST(BudgetSearch, LimitsTimeAndTwoMeasures) {
   EXPECT_LE(both.tries[both.chosen].values[Measure::kBytes], 2200);
 }
 
+/// Ten for each bit of the first layer's weights, one for each of the last.
+double weighted_bits(const ir::Graph& graph) {
+  double peak = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!ir::is_layer(node.op)) continue;
+    const auto& weights = graph.value(node.inputs[1]).type.encoding;
+    peak = 10 * peak + (weights.codes == nullptr ? 32 : weights.codes->bits);
+  }
+  return peak;
+}
+
+TEST(BudgetSearch, LayersLoseTheChoicesWithAPeakAboveTheLimit) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  SearchOptions options = options_for(Measure::kBytes, 1e6);
+  options.peak = weighted_bits;
+  options.peak_limit = 42;
+  options.front = 0;
+  const SearchResult result = quantize_within(searched_network(), data, {}, all_bits(), options);
+  EXPECT_LE(weighted_bits(result.quantized.graph), 42);
+  // Five bits are too many in the first layer; four would be, beside eight in the last.
+  const auto possible = [&](std::size_t choice) {
+    return result.costs.choices[choice].units[0].is_possible;
+  };
+  EXPECT_TRUE(possible(2));
+  EXPECT_FALSE(possible(3));
+  EXPECT_FALSE(possible(4));
+  EXPECT_EQ(result.tries[result.chosen].predicted.choices, (std::vector<std::size_t>{2, 7}));
+}
+
 /// The same, but that two layers of different bits, more than ten together, take 6 us more, which
 /// no sum over layers tells.
 RunCosts time_with_a_jump(const ir::Graph& graph, const std::vector<std::string>& layers) {
