@@ -7,9 +7,10 @@
 
 #include "halftone/export_c/sum_codes.h"
 #include "halftone/export_c/testing.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/testing.h"
 #include "halftone/numerics/test_data.h"
-#include "halftone/runtime/testing.h"
+#include "halftone/runtime/layer_cases.h"
 
 namespace halftone::export_c {
 namespace {
@@ -172,6 +173,49 @@ TEST_F(EvenExport, ThresholdsOfAllDistances) {
     EXPECT_NE(sources.files[1].text.find(kind + "packed(sums"), std::string::npos);
     expect_runs(sources);
   }
+}
+
+/// States of few bits times weights of all kinds: even, of levels, of bytes, in groups.
+TEST_F(EvenExport, StatesOfRecurrentLayers) {
+  constexpr ir::Dim kHidden = 64;
+  using numerics::Granularity;
+  using runtime::testing::WeightFormat;
+  const auto graph_of = [](ir::RecurrentKind kind, int bits, const ir::EncodedTensor& weights) {
+    ir::Recurrent op;
+    op.kind = kind;
+    if (bits != 0) {
+      const auto highest = static_cast<float>((1 << bits) - 1);
+      op.state_encoding = encode(bits, 2 / highest, highest / 2).encoding;
+    }
+    ir::Graph graph;
+    std::vector<ValueId> inputs(ir::kPeepholes + 1, ir::kAbsent);
+    inputs[ir::kGates] = graph.add_input("x", float_type({3, 1, weights.shape[0]}));
+    inputs[ir::kRecurrenceWeights] = graph.add_constant("w", weights);
+    graph.add_output(graph.add_node("layer", op, inputs));
+    return graph;
+  };
+  ir::Graph all;
+  for (const auto kind :
+       {ir::RecurrentKind::kRnn, ir::RecurrentKind::kGru, ir::RecurrentKind::kLstm}) {
+    Random random(8);
+    const auto gates = kHidden * static_cast<ir::Dim>(ir::num_gates(kind));
+    all.append(graph_of(kind, 2, even_weights({gates, kHidden}, 2, -3, random)));
+    EXPECT_EQ(kernels_of(export_network(all, {})).back(), "ht_dense_even_f32");
+    for (const WeightFormat& format : {WeightFormat{2, true},
+                                       {8, true},
+                                       {4, true, Granularity::kGroup, 24},
+                                       {8, true, Granularity::kGroup, 24}}) {
+      const auto rows = static_cast<std::size_t>(gates);
+      const ir::EncodedTensor weights =
+          runtime::testing::random_weights(rows, kHidden, format, random);
+      for (const int bits : {0, 2, 8}) {
+        const ir::Graph graph = graph_of(kind, bits, weights);
+        const auto arithmetic = ir::arithmetic_of(graph, runtime::testing::layer_of(graph));
+        if (bits == 0 || arithmetic != ir::Arithmetic::kFloat) all.append(graph);
+      }
+    }
+  }
+  expect_runs(export_network(all, {}), "-O0");
 }
 
 TEST(RoundedSum, BoundsWhatFloatsRound) {

@@ -151,14 +151,8 @@ TEST(ExportC, RefusesStatesThatExchangeTheirValues) {
 
 class ExportCPrograms : public testing::WithPrograms {};
 
-TEST_F(ExportCPrograms, RememberStates) {
-  const CSources sources = export_network(ir::test::running_sum(), {.vectors = 5});
-  EXPECT_EQ(sources.report.inputs.size(), 1U);
-  EXPECT_EQ(sources.report.outputs.size(), 1U);
-  EXPECT_THAT(file(sources, "net.h"), HasSubstr("void net_reset(net_state *net);"));
-  expect_runs(sources);
-
-  // The two last inputs: y = x before that before x, whose states move on one by one.
+/// y = x before that before x. States move on one by one, the first to an input.
+ir::Graph delay_line() {
   ir::Graph line;
   const ValueId x = line.add_input("x", float_type({3}));
   const ValueId last = line.add_input("last", float_type({3}));
@@ -166,7 +160,26 @@ TEST_F(ExportCPrograms, RememberStates) {
   line.add_output(line.add_node("y", ir::Binary{ir::BinaryKind::kSub, {}}, {x, one_before}));
   line.tie(last, line.add_node("keep", ir::Reshape{{3}}, {x}));
   line.tie(one_before, line.add_node("move", ir::Reshape{{3}}, {last}));
-  expect_runs(export_network(line, {.vectors = 5}));
+  return line;
+}
+
+TEST_F(ExportCPrograms, RememberStates) {
+  for (const bool pointers : {false, true}) {
+    const v0::ExportCOptions options{.vectors = 5, .pointers = pointers};
+    const CSources sources = export_network(ir::test::running_sum(), options);
+    EXPECT_EQ(sources.report.inputs.size(), 1U);
+    EXPECT_EQ(sources.report.outputs.size(), 1U);
+    EXPECT_THAT(file(sources, "net.h"), HasSubstr("void net_reset(net_state *net);"));
+    expect_runs(sources);
+    expect_runs(export_network(delay_line(), options));
+  }
+}
+
+TEST(ExportC, LaysNoStateIntoTheMemoryOfTheCaller) {
+  ir::Graph graph = delay_line();
+  graph.add_output(graph.add_node("old", ir::Reshape{{1, 3}}, {graph.states()[1].before}));
+  expect_error(ErrorKind::kUnsupported, "output 'old' is an input, a state or another output",
+               [&] { export_network(graph, {.pointers = true}); });
 }
 
 TEST_F(ExportCPrograms, CallTheHook) {
