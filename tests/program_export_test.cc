@@ -140,9 +140,8 @@ TEST_F(ProgramExport, WritesModulesForBrowsers) {
 }
 
 TEST_F(ProgramExport, LeavesInputsWithTheCaller) {
-  const Json whole = Json::parse(export_c(kModel, "--json").out);
   const Json written = Json::parse(export_c(kModel, "--pointers --json").out);
-  EXPECT_LE(written["ram"]["bytes"], whole["ram"]["bytes"].get<int>() - 784 * 4);
+  EXPECT_LT(written["ram"]["bytes"], 784 * 4) << "an input takes more";
   expect_runs();
 }
 
