@@ -29,7 +29,7 @@ class Failure(Exception):
 
 
 class Chromium:
-    """The browser while it runs, without a network and with a profile of its own."""
+    """The browser while it runs, with this machine as its network and a profile of its own."""
 
     def __init__(self, program):
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -41,7 +41,7 @@ class Chromium:
                    "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
                    "--disable-component-update", "--disable-sync", "--hide-scrollbars",
                    "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
-                   "--host-resolver-rules=MAP * ~NOTFOUND",
+                   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
                    f"--user-data-dir={self.profile.name}", "about:blank"]
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, pass_fds=(to_read, from_write),
@@ -168,7 +168,7 @@ class Page:
 
     def press(self, key, code=None, text=""):
         """Presses a key of the keyboard."""
-        virtual = {"Tab": 9, "Enter": 13, " ": 32}[key]
+        virtual = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}[key]
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, text=text,
                       windowsVirtualKeyCode=virtual)

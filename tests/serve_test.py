@@ -55,9 +55,11 @@ def write_model(path: Path) -> None:
 class Server:
     """The program while it runs; port 0 lets the system choose."""
 
+    template = ("--template", "chatml")
+
     def __init__(self, program: str, model: Path, *options: str):
         self.words = [program, str(model), "--tokenizer", str(model.with_suffix(".tokenizer"))]
-        command = [program, "serve", *self.words[1:], "--template", "chatml", *options]
+        command = [program, "serve", *self.words[1:], *self.template, *options]
         self.process = subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE,
                                         text=True)
         self.log: list[dict] = []

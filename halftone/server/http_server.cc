@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/server/chat_page.h"
 #include "halftone/server/completion_delivery.h"
 #include "halftone/server/exchange.h"
 #include "halftone/server/text_routes.h"
@@ -89,6 +90,7 @@ class HttpServer {
   /// A route whose whole answer a function makes of the body.
   void add(const char* method, const char* path,
            std::string (*answer)(TextService&, std::string_view), const char* type);
+  void add_page();
   void deliver(Endpoint endpoint, const std::string& body, std::shared_ptr<Exchange> exchange,
                httplib::Response& response);
 
@@ -154,7 +156,7 @@ int HttpServer::bind() {
 }
 
 void HttpServer::check_key(const httplib::Request& request) const {
-  if (options_.api_key.empty() || request.path == "/health") return;
+  if (options_.api_key.empty() || request.path == "/health" || request.path == "/") return;
   const std::string found = request.get_header_value("Authorization");
   if (equals_secretly(found, "Bearer " + options_.api_key)) return;
   throw RequestError(401,
@@ -248,7 +250,22 @@ void HttpServer::add(const char* method, const char* path,
   });
 }
 
+void HttpServer::add_page() {
+  server_.Get("/", [this](const httplib::Request& request, httplib::Response& response) {
+    auto exchange = open(request, "/");
+    guard(request, response, *exchange, [&] {
+      const ChatPage page = chat_page(new_nonce());
+      response.set_header("Content-Security-Policy", page.policy);
+      response.set_header("X-Content-Type-Options", "nosniff");
+      response.set_header("Referrer-Policy", "no-referrer");
+      response.set_header("Cache-Control", "no-store");
+      response.set_content(page.html, "text/html; charset=utf-8");
+    });
+  });
+}
+
 void HttpServer::add_routes() {
+  add_page();
   add_texts(Endpoint::kChat, "/v1/chat/completions");
   add_texts(Endpoint::kCompletion, "/v1/completions");
   add("GET", "/v1/models", list_models, kJson);

@@ -17,7 +17,8 @@ Json model_json(const TextService& service) {
           {"object", "model"},
           {"created", kStart},
           {"owned_by", "halftone"},
-          {"max_model_len", service.model().model().context()}};
+          {"max_model_len", service.model().model().context()},
+          {"has_chat_template", service.has_chat_template()}};
 }
 
 bool flag(const Json& request, const char* name, bool otherwise) {

@@ -105,6 +105,15 @@ void TextService::check_name(const std::string& name) const {
                      "model_not_found");
 }
 
+bool TextService::has_chat_template() const {
+  try {
+    (void)model_.chat_template(options_.chat_template);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<PreparedText> TextService::prepare(const CompletionRequest& request) const {
   if (request.endpoint == Endpoint::kChat) {
     return {prepare_answer(model_, request.conversation,

@@ -73,6 +73,8 @@ class TextService {
   [[nodiscard]] Metrics& metrics() { return metrics_; }
   /// @throws RequestError 404 if a request names another model
   void check_name(const std::string& name) const;
+  /// Whether the model takes conversations.
+  [[nodiscard]] bool has_chat_template() const;
   [[nodiscard]] bool is_draining() const { return is_draining_; }
   /// Takes no more requests, and returns when all texts have ended.
   void drain();
