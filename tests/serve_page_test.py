@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -39,7 +40,7 @@ class Tab:
         self.server = server
         self.page.set_size(width, height)
         self.page.open(server.url + "/")
-        self.wait("document.getElementById('name').textContent !== 'Halftone' ||"
+        self.wait("document.getElementById('about').textContent ||"
                   " !document.getElementById('problem').hidden")
 
     def get(self, expression):
@@ -241,6 +242,10 @@ def test_stop(browser, server, folder):
         tab.wait_for_answer()
         answer = tab.messages()[-1]
         assert answer["content"] and answer["note"].endswith(", stopped"), answer
+        deadline = time.monotonic() + 30
+        while [line.get("lost") for line in server.log].count(True) <= i:
+            assert time.monotonic() < deadline, "the server writes on"
+            time.sleep(0.02)
         if i == 0:
             (folder / "stopped.png").write_bytes(tab.page.screenshot())
             tab.click("New conversation")
