@@ -49,6 +49,8 @@ std::string_view argument_of(Hint hint) {
       return "template=";
     case Hint::kTokenizer:
       return "tokenizer=";
+    case Hint::kIterations:
+      return "max_iterations=";
     case Hint::kNone:
     case Hint::kInputs:
     case Hint::kCheckpoint:
