@@ -235,11 +235,30 @@ def test_errors(browser, server, folder):
     tab.check_quiet(refusals=1)
 
 
+def test_schemas(browser, server, folder):
+    """The page sends a schema; it shows the answer, or the error of a server without schemas."""
+    tab = Tab(browser, server)
+    schema = {"type": "boolean"}
+    tab.set(**SETTINGS, schema=json.dumps(schema))
+    tab.send("Is it?")
+    tab.wait_for_answer()
+    form = {"type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+    status, found = server.ask("/v1/chat/completions", {
+        "messages": tab.messages()[:1], **SETTINGS, "response_format": form})
+    expected = (found["choices"][0]["message"]["content"] if status == 200
+                else found["error"]["message"])
+    expect("an answer by a schema", expected, tab.shown()[1])
+    tab.get("localStorage.clear()")
+    tab.check_quiet(refusals=int(status != 200))
+
+
 def test_stop(browser, server, folder):
     tab = Tab(browser, server)
     tab.click("Settings")
     tab.click("Defaults")
     tab.click("Close")
+    tab.set(temperature=0)  # it repeats itself, without an end
     for i, stop in enumerate((lambda: tab.page.press("Escape"), lambda: tab.click("Stop"))):
         tab.send("Hi")
         tab.wait("/tokens\\/s/.test(document.querySelector('article:last-child .below').textContent)")
@@ -334,7 +353,7 @@ def main(program, folder):
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     served(program, model, folder, browser_program,
            [test_answers, test_history, test_texts_are_no_markup, test_controls_have_names,
-            test_errors], options=("--context", "2000"))
+            test_errors, test_schemas], options=("--context", "2000"))
     served(program, model, folder, browser_program, [test_stop], options=("--context", "60000"))
     served(program, model, folder, browser_program, [test_key], options=("--api-key", "secret"))
     served(program, model, folder, browser_program, [test_texts], TextServer)
