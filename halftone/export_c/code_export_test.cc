@@ -151,7 +151,12 @@ TEST_F(CodeExport, ConvolutionsAddAndEncodeWhileTheyRun) {
 /// Floats that an encoder, a residual and a mean read are computed again, not stored.
 TEST_F(CodeExport, ReadersTakePixelsOfFloatImages) {
   Random random(11);
-  for (const int x_bits : {2, 8}) {
+  constexpr ir::Dim kChannels = 16;
+  for (const auto& each : {std::pair{2, numerics::Granularity::kChannel},
+                           {8, numerics::Granularity::kChannel},
+                           {8, numerics::Granularity::kGroup}}) {
+    const int x_bits = each.first;
+    const numerics::Granularity granularity = each.second;
     ir::Graph graph;
     const auto conv = [&](ValueId from, bool is_wide) {
       const ValueId q = graph.add_node(
@@ -159,9 +164,14 @@ TEST_F(CodeExport, ReadersTakePixelsOfFloatImages) {
           {from});
       const ir::Dim channels = graph.value(from).type.shape.back();
       const auto inputs = static_cast<std::size_t>(channels * (is_wide ? 9 : 1));
-      ir::EncodedTensor w = runtime::testing::random_weights(16, inputs, {2, true}, random);
+      runtime::testing::WeightFormat format{2, true};
+      if (granularity == numerics::Granularity::kGroup && channels == kChannels) {
+        format.granularity = granularity;
+        format.group_size = 8;
+      }
+      ir::EncodedTensor w = runtime::testing::random_weights(kChannels, inputs, format, random);
       const ir::Dim taps = is_wide ? 3 : 1;
-      w.shape = {16, taps, taps, channels};
+      w.shape = {kChannels, taps, taps, channels};
       const std::vector<ir::Dim> pads(2, is_wide ? 1 : 0);
       const ir::Activation activation =
           channels == 3 ? ir::Activation{ir::ActivationKind::kRelu} : ir::Activation{};
@@ -175,7 +185,7 @@ TEST_F(CodeExport, ReadersTakePixelsOfFloatImages) {
     const ir::Pool mean{ir::PoolKind::kAverage, {20, 5}, ir::plain_window(2)};
     graph.add_output(graph.add_node("mean", mean, {conv(sum, false)}));
     const CSources sources = export_network(graph, {});
-    EXPECT_LT(sources.report.arena_bytes, 20 * 5 * 16 * sizeof(float));
+    EXPECT_LT(sources.report.arena_bytes, 20 * 5 * kChannels * sizeof(float));
     for (const std::string line : {"net_layer_1(net, p, pixel);", "net_layer_1(net, p, residual);",
                                    "ht_add_to_f64(pixel, 16, means);"}) {
       EXPECT_NE(sources.files[1].text.find(line), std::string::npos) << line;

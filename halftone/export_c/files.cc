@@ -230,48 +230,58 @@ std::size_t code_bytes(const Program& program) {
   return (kKernelPercent * kernels + kLayerPercent * layers) / 100;
 }
 
+namespace {
+
+/// The type of the state.
+std::string state_text(const FileContext& context) {
+  const std::string big = upper(context.name);
+  const auto words = [&](const std::string& element, int bytes) {
+    return "    " + element + "[" + big + "_ARENA_BYTES / " + std::to_string(bytes) + "];\n";
+  };
+  return "/* All that a run reads and writes: no two runs at a time may share one. */\n"
+         "typedef struct {\n  union {\n    int8_t i8[" +
+         big + "_ARENA_BYTES];\n    uint8_t u8[" + big + "_ARENA_BYTES];\n" +
+         words("int32_t i32", 4) + words("uint32_t u32", 4) + words("float f32", 4) +
+         (has_member(context.program, "i64") ? words("int64_t i64", 8) : "") +
+         (has_member(context.program, "f64") ? words("double f64", 8) : "") + "  } arena;\n" +
+         pointers_text(context.program,
+                       [](const std::string& declaration, const std::string&) {
+                         return "  " + declaration + ";\n";
+                       }) +
+         "} " + context.name + "_state;\n\n";
+}
+
+/// The declarations of the functions.
+std::string functions_text(const FileContext& context) {
+  std::string text =
+      takes_pointers(context.program)
+          ? "/* Computes the outputs from the inputs, whose memory is the caller's. */\n"
+          : "/* Computes the outputs. Inputs are to be written before each run: it uses their "
+            "memory for\n   other values. */\n";
+  text += run_signature(context) + ";\n";
+  if (context.program.states.empty()) return text;
+  return text +
+         "\n/* Forgets what runs have left for the next one. To be called before the first run, "
+         "and before\n   the first of another sequence. */\nvoid " +
+         context.name + "_reset(" + context.name + "_state *net);\n";
+}
+
+}  // namespace
+
 std::string header_text(const FileContext& context) {
   const std::string big = upper(context.name);
-  const std::size_t bytes = context.program.arena_bytes;
   std::string text = first_line("a network as C99. Nothing else is needed.") + "#ifndef " + big +
                      "_H\n#define " + big + "_H\n\n#include <stdint.h>\n\n";
   text += "/* Bytes of RAM that a run takes, besides its stack. */\n#define " + big +
-          "_ARENA_BYTES " + std::to_string(bytes) + "\n\n";
-  text +=
-      "/* All that a run reads and writes: no two runs at a time may share one. */\n"
-      "typedef struct {\n  union {\n";
-  const std::string word = "[" + big + "_ARENA_BYTES / 4];\n";
-  text +=
-      "    int8_t i8[" + big + "_ARENA_BYTES];\n    uint8_t u8[" + big +
-      "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" + word + "    float f32" +
-      word +
-      (has_member(context.program, "i64") ? "    int64_t i64[" + big + "_ARENA_BYTES / 8];\n"
-                                          : "") +
-      (has_member(context.program, "f64") ? "    double f64[" + big + "_ARENA_BYTES / 8];\n" : "") +
-      "  } arena;\n" +
-      pointers_text(context.program,
-                    [](const std::string& declaration, const std::string&) {
-                      return "  " + declaration + ";\n";
-                    }) +
-      "} " + context.name + "_state;\n\n";
+          "_ARENA_BYTES " + std::to_string(context.program.arena_bytes) + "\n\n";
+  text += state_text(context);
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     text += port_text(context, true, i);
   }
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     text += port_text(context, false, i);
   }
-  text += takes_pointers(context.program)
-              ? "/* Computes the outputs from the inputs, whose memory is the caller's. */\n"
-              : "/* Computes the outputs. Inputs are to be written before each run: it uses "
-                "their memory for\n   other values. */\n";
-  text += run_signature(context) + ";\n";
-  if (!context.program.states.empty()) {
-    text +=
-        "\n/* Forgets what runs have left for the next one. To be called before the first run, and "
-        "before\n   the first of another sequence. */\nvoid " +
-        context.name + "_reset(" + context.name + "_state *net);\n";
-  }
-  return text + "\n#endif\n";
+  return text + functions_text(context) + "\n#endif\n";
 }
 
 std::string source_text(const FileContext& context) {
