@@ -103,7 +103,7 @@ LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
     groups.push_back(group_of(codes, encoding, g));
   }
   LevelProducts products = codes.bits <= kMaxLevelBits ? add_packed_groups(scope, groups, suffix)
-                                                        : add_bytes(scope, groups, suffix);
+                                                       : add_bytes(scope, groups, suffix);
   products.groups = count;
   products.group = groups[0].codes.cols;
   return products;
