@@ -129,7 +129,10 @@ Fields fields_of(v0::GenerateOptions& o) {
        {"sequence", &o.sequence, "Sequence of the model that is continued"},
        Field{"control", &o.control,
              "Read control tokens such as <|im_start|> in the prompt; else they are plain text"}
-           .as("--control-tokens")});
+           .as("--control-tokens"),
+       {"lookup", &o.lookup,
+        "Tokens at most to guess from what the text has said, and verify at once: faster where it "
+        "repeats, and the same text; 0: none"}});
 }
 
 }  // namespace halftone

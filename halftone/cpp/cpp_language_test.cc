@@ -147,6 +147,10 @@ TEST_F(CppLanguage, ContinuesTextsAndTokens) {
   const std::vector<Token> drawn = model().generate("Once", draw).tokens;
   EXPECT_NE(drawn, found.tokens);
   EXPECT_EQ(model().generate("Once", draw).tokens, drawn);
+  draw.lookup = 0;
+  const Generation plain = model().generate("Once", draw);
+  EXPECT_EQ(plain.tokens, drawn);
+  EXPECT_EQ(plain.guessed_tokens, 0U);
 }
 
 TEST_F(CppLanguage, PassesOnWhatACallbackThrows) {

@@ -36,6 +36,7 @@ v0::GenerateOptions generate_options(const halftone_generate_options& options,
   generate.control = options.control != 0;
   if (options.json_schema != nullptr) generate.json_schema = options.json_schema;
   if (options.grammar != nullptr) generate.grammar = options.grammar;
+  if (options.lookup != 0) generate.lookup = static_cast<std::size_t>(std::max(options.lookup, 0));
   return generate;
 }
 
@@ -76,7 +77,8 @@ void generate_into(halftone_language_model* model, halftone_generation* result, 
     give_result(halftone_generation{0, last.text.c_str(), last.text.size(), last.tokens.data(),
                                     last.tokens.size(), end_of(last.end), last.prompt_tokens,
                                     last.reused_tokens, last.prompt_seconds, last.first_seconds,
-                                    last.generate_seconds, last.forgotten_messages},
+                                    last.generate_seconds, last.forgotten_messages,
+                                    last.guessed_tokens, last.accepted_tokens},
                 *result);
   });
 }

@@ -291,8 +291,13 @@ TEST_F(CLanguage, CallsBackForEachTokenUntilItIsStopped) {
   ASSERT_OK(halftone_language_model_generate(model_, "y", &options, &result));
   EXPECT_EQ(result.end, HALFTONE_END_INTERRUPTED);
   EXPECT_EQ(result.num_tokens, 0U);
-  options.seed = 6;
   options.on_token = nullptr;
+  options.lookup = -1;
+  ASSERT_OK(halftone_language_model_generate(model_, "x", &options, &result));
+  EXPECT_EQ(result.guessed_tokens + result.accepted_tokens, 0U);
+  EXPECT_EQ(std::vector<std::int32_t>(result.tokens, result.tokens + result.num_tokens), drawn);
+  options.lookup = 0;
+  options.seed = 6;
   ASSERT_OK(halftone_language_model_generate(model_, "x", &options, &result));
   EXPECT_NE(std::vector<std::int32_t>(result.tokens, result.tokens + result.num_tokens), drawn);
   EXPECT_OK(halftone_language_model_generate(model_, "x", nullptr, nullptr));

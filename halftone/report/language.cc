@@ -47,7 +47,11 @@ ResultFields generation_fields(const lm::Generation& generation) {
       {"seconds_to_first_token", known(generation.first_seconds)},
       {"seconds", generation.prompt_seconds + generation.generate_seconds},
       {"forgotten_messages", generation.forgotten_messages,
-       "Messages of a conversation that were left out to make room"}};
+       "Messages of a conversation that were left out to make room"},
+      {"guessed_tokens", generation.guessed_tokens,
+       "That were guessed before they were drawn: of a text that is written beside others, it "
+       "depends on these"},
+      {"accepted_tokens", generation.accepted_tokens, "Of these, which were right"}};
 }
 
 std::string line_of(const Json& json) {
@@ -197,11 +201,16 @@ ResultFields convert_fields(const LanguageConvertReport& report) {
 }  // namespace
 
 std::string to_line(const lm::Generation& generation) {
+  const std::string guesses =
+      generation.guessed_tokens == 0
+          ? ""
+          : fmt::format("; {} of {} guesses right", generation.accepted_tokens,
+                        generation.guessed_tokens);
   return fmt::format(
       "prompt {} tokens ({} known), {} tokens/s; first token after {:.2f} s; {} tokens, {} "
-      "tokens/s; end: {}",
+      "tokens/s{}; end: {}",
       generation.prompt_tokens, generation.reused_tokens, speed_text(prompt_speed(generation)),
-      generation.first_seconds, generation.tokens.size(), speed_text(speed(generation)),
+      generation.first_seconds, generation.tokens.size(), speed_text(speed(generation)), guesses,
       to_string(generation.end));
 }
 

@@ -33,9 +33,14 @@ TEST(LanguageReports, SayHowATextWasGenerated) {
   EXPECT_EQ(found["prompt_tokens"], 12);
   EXPECT_EQ(found["tokens_per_second"], 8);
   EXPECT_EQ(found["seconds_to_first_token"], 0.625);
+  EXPECT_EQ(found["guessed_tokens"], 0);
   const std::string line = to_json_line(generation);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   EXPECT_EQ(json::parse(line), found);
+  generation.guessed_tokens = 7;
+  generation.accepted_tokens = 4;
+  EXPECT_THAT(to_line(generation), HasSubstr("tokens/s; 4 of 7 guesses right; end: text"));
+  EXPECT_EQ(json::parse(to_json(generation))["accepted_tokens"], 4);
   EXPECT_TRUE(json::parse(to_json(lm::Generation()))["tokens_per_second"].is_null());
 }
 

@@ -12,6 +12,38 @@ std::string head(const std::string& name, const char* type, const std::string& h
   return fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
 }
 
+struct Metric {
+  const char* name;
+  const char* type;
+  const char* help;
+  std::uint64_t value;
+};
+
+/// In the order in which they are written.
+std::vector<Metric> metrics_of(const lm::ServeCounts& counts) {
+  return {
+      {"texts_running", "gauge", "Texts that are being written.", counts.running},
+      {"texts_waiting", "gauge", "Texts that wait for a sequence.", counts.waiting},
+      {"texts_total", "counter", "Texts that were accepted.", counts.accepted},
+      {"texts_refused_total", "counter", "Texts refused because too many were waiting.",
+       counts.refused},
+      {"texts_interrupted_total", "counter", "Texts whose client left, or whose time was over.",
+       counts.interrupted},
+      {"texts_failed_total", "counter", "Texts that the model failed at.", counts.failed},
+      {"evictions_total", "counter", "Texts that lost their sequence for a while.",
+       counts.evictions},
+      {"prompt_tokens_total", "counter", "Tokens of prompts.", counts.prompt_tokens},
+      {"reused_prompt_tokens_total", "counter", "Of these, which were computed before.",
+       counts.reused_tokens},
+      {"generated_tokens_total", "counter", "Tokens that were written.", counts.generated_tokens},
+      {"guessed_tokens_total", "counter", "Tokens that were guessed before.",
+       counts.guessed_tokens},
+      {"accepted_tokens_total", "counter", "Of these, which were right.", counts.accepted_tokens},
+      {"runs_total", "counter", "Runs of the model.", counts.runs},
+      {"run_tokens_total", "counter", "Tokens of all runs.", counts.run_tokens},
+  };
+}
+
 }  // namespace
 
 void Histogram::add(double value) {
@@ -44,32 +76,8 @@ void Metrics::note(const lm::Generation& generation) {
 }
 
 std::string Metrics::text(const lm::ServeCounts& counts) const {
-  struct Metric {
-    const char* name;
-    const char* type;
-    const char* help;
-    std::uint64_t value;
-  };
-  const std::vector<Metric> metrics = {
-      {"texts_running", "gauge", "Texts that are being written.", counts.running},
-      {"texts_waiting", "gauge", "Texts that wait for a sequence.", counts.waiting},
-      {"texts_total", "counter", "Texts that were accepted.", counts.accepted},
-      {"texts_refused_total", "counter", "Texts refused because too many were waiting.",
-       counts.refused},
-      {"texts_interrupted_total", "counter", "Texts whose client left, or whose time was over.",
-       counts.interrupted},
-      {"texts_failed_total", "counter", "Texts that the model failed at.", counts.failed},
-      {"evictions_total", "counter", "Texts that lost their sequence for a while.",
-       counts.evictions},
-      {"prompt_tokens_total", "counter", "Tokens of prompts.", counts.prompt_tokens},
-      {"reused_prompt_tokens_total", "counter", "Of these, which were computed before.",
-       counts.reused_tokens},
-      {"generated_tokens_total", "counter", "Tokens that were written.", counts.generated_tokens},
-      {"runs_total", "counter", "Runs of the model.", counts.runs},
-      {"run_tokens_total", "counter", "Tokens of all runs.", counts.run_tokens},
-  };
   std::string text;
-  for (const Metric& metric : metrics) {
+  for (const Metric& metric : metrics_of(counts)) {
     const std::string name = std::string("halftone_") + metric.name;
     text += head(name, metric.type, metric.help) + fmt::format("{} {}\n", name, metric.value);
   }

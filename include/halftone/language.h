@@ -11,8 +11,7 @@
 ///                                      .on_token = print};
 ///     halftone_language_model* model = NULL;
 ///     if (halftone_language_model_load(context, "model.gguf", &open, &model) != HALFTONE_OK ||
-///         halftone_language_model_generate(model, "Once upon a time", &how, NULL) != HALFTONE_OK)
-///         {
+///         halftone_language_model_generate(model, "Once", &how, NULL) != HALFTONE_OK) {
 ///       fprintf(stderr, "%s\n", halftone_error_message());
 ///     }
 ///
@@ -240,6 +239,7 @@ typedef struct halftone_generate_options {
   const char* json_schema; /**< what the text has to be: a JSON schema, a file with one, or "json"
                                 for any object; NULL: any text */
   const char* grammar;     /**< the same in the notation of llama.cpp (GBNF), or a file with it */
+  int lookup; /**< tokens to guess at most from what the text has said: 0: 15; negative: none */
 } halftone_generate_options;
 
 /** Why a generation ended. */
@@ -270,6 +270,8 @@ typedef struct halftone_generation {
   double first_seconds;    /**< from the beginning to the first token */
   double generate_seconds; /**< for the tokens after the first one */
   size_t forgotten_messages; /**< of a conversation, which were left out to make room */
+  size_t guessed_tokens;     /**< that were guessed before they were drawn */
+  size_t accepted_tokens;    /**< of these, which were right */
 } halftone_generation;
 
 /** Continues a text token by token. Afterwards the sequence has the tokens of the prompt and of the

@@ -87,6 +87,7 @@ class GenerateOptions(TypedDict, total=False):
     grammar: str
     sequence: int
     control: bool
+    lookup: int
 
 
 #: Until the context is full.

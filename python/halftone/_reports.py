@@ -292,6 +292,8 @@ class Generation(Result):
     prompt_tokens: int
     reused_tokens: int
     forgotten_messages: int
+    guessed_tokens: int
+    accepted_tokens: int
     tokens_per_second: float | None
     seconds: float
 

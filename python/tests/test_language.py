@@ -172,6 +172,8 @@ def test_options_of_sampling(model: ht.LanguageModel) -> None:
                                 "repeat_penalty": 1.2, "repeat_window": 9, "max_tokens": 12}
     drawn = [model.generate("x", seed=seed, **draw).tokens for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
+    plain = model.generate("x", seed=1, lookup=0, **draw)
+    assert (plain.tokens, plain.guessed_tokens, plain.accepted_tokens) == (drawn[0], 0, 0)
     text = model.generate("x", max_tokens=12).text
     found = model.generate("x", max_tokens=12, stop=text[4])
     assert (found.text, found.end) == (text[: text.index(text[4])], "text")

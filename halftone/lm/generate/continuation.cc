@@ -33,6 +33,9 @@ Continuation::Continuation(const TokenModel& model, const Tokenizer& tokenizer,
   if (job_.form) {
     constraint_.emplace(job_.form->grammar, job_.form->tokens, job_.end_tokens, job_.is_begin);
   }
+  // Guesses that were wrong are cut off.
+  if (!model.truncates_freely()) job_.lookup = 0;
+  if (job_.lookup > 0) lookup_.look(tokens_);
 }
 
 double Continuation::seconds() const {
@@ -95,12 +98,33 @@ void Continuation::write(std::span<const float> logits) {
   const TokenId token = draw(logits.first(num_tokens_));
   tokens_.push_back(token);
   result_.tokens.push_back(token);
+  if (job_.lookup > 0) lookup_.look(tokens_);
   if (result_.tokens.size() == 1) result_.first_seconds = seconds();
   const std::string piece = stream_.push(token);
   result_.text += piece;
   const bool is_wanted = ask(token, piece);
   if (!ends_here() && !is_wanted) interrupt();
   result_.generate_seconds = seconds() - result_.first_seconds;
+}
+
+std::vector<TokenId> Continuation::guess(std::size_t max_tokens) const {
+  if (job_.lookup == 0 || has_ended_) return {};
+  const std::size_t wanted = job_.max_tokens - result_.tokens.size();  // one is drawn without
+  return lookup_.guess(tokens_,
+                       std::min({max_tokens, job_.lookup, wanted - 1, context_ - tokens_.size()}));
+}
+
+std::size_t Continuation::write_guessed(std::span<const TokenId> guesses,
+                                        std::span<const float> logits) {
+  const std::size_t width = logits.size() / (guesses.size() + 1);
+  result_.guessed_tokens += guesses.size();
+  std::size_t right = 0;
+  for (std::size_t row = 0; row <= guesses.size() && !has_ended_ && row == right; ++row) {
+    write(logits.subspan(row * width, width));
+    if (row < guesses.size() && tokens_.back() == guesses[row]) ++right;
+  }
+  result_.accepted_tokens += right;
+  return right;
 }
 
 Generation Continuation::finish() {

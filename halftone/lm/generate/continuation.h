@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/lm/generate/generate.h"
+#include "halftone/lm/generate/prompt_lookup.h"
 #include "halftone/lm/generate/sampler.h"
 #include "halftone/lm/generate/text_stream.h"
 
@@ -37,6 +38,13 @@ class Continuation {
   /// Draws the next token, from the logits behind tokens().
   /// @throws Error as Sampler::sample() and Constraint::apply()
   void write(std::span<const float> logits);
+  /// Tokens that may follow tokens(), as many as are worth to try.
+  [[nodiscard]] std::vector<TokenId> guess(std::size_t max_tokens) const;
+  /// Draws the next token as write() does, and those behind guesses while these are what is drawn.
+  /// @param logits  [1 + guesses, vocabulary]: behind tokens(), and behind each guess
+  /// @return        number of guesses that were right
+  /// @throws Error as write()
+  std::size_t write_guessed(std::span<const TokenId> guesses, std::span<const float> logits);
   /// Ends the text before its time.
   void interrupt();
   /// What was generated, with the text that was held back.
@@ -57,6 +65,7 @@ class Continuation {
   Sampler sampler_;
   TextStream stream_;
   std::optional<Constraint> constraint_;  ///< of the job's form
+  PromptLookup lookup_;
   std::vector<TokenId> tokens_;
   Generation result_;
   bool has_ended_ = false;

@@ -29,6 +29,21 @@ std::vector<float> read_prompt(TokenModel& model, std::size_t sequence, Continua
   return logits;
 }
 
+/// Draws what follows a text and guesses that the model has read, and has it forget wrong ones.
+void write_guessed(TokenModel& model, Continuation& text, std::span<const TokenId> guesses,
+                   std::span<const float> logits) {
+  const auto forget = [&] {
+    if (!guesses.empty()) model.truncate(text.job().sequence, text.tokens().size() - 1);
+  };
+  try {
+    text.write_guessed(guesses, logits);
+  } catch (...) {
+    forget();
+    throw;
+  }
+  forget();
+}
+
 }  // namespace
 
 std::size_t reusable_tokens(std::span<const TokenId> known, std::span<const TokenId> prompt) {
@@ -45,10 +60,14 @@ Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<con
   }
   Continuation text(model, tokenizer, prompt, job);
   std::vector<float> logits = read_prompt(model, job.sequence, text);
+  std::vector<TokenId> guesses;
   while (!text.has_ended()) {
-    text.write(logits);
+    write_guessed(model, text, guesses, logits);
     if (text.has_ended()) break;
-    logits = model.append(job.sequence, text.tokens().last(1), false);
+    guesses = text.guess(job.lookup);
+    std::vector<TokenId> next = guesses;
+    next.insert(next.begin(), text.tokens().back());
+    logits = model.append(job.sequence, next, true);
   }
   return text.finish();
 }

@@ -130,6 +130,112 @@ TEST_F(Generations, EndWithBytesThatAreNoCharacter) {
   EXPECT_EQ(shown, found.text);
 }
 
+/// A text is the same with guesses as without them, and the sequence has the same tokens.
+class GuessingGenerations : public Generations {
+ protected:
+  /// @return  what was written with guesses
+  Generation check(std::string_view prompt, const GenerateJob& job) {
+    Generation found[2];
+    std::vector<TokenId> kept[2];
+    for (const std::size_t lookup : {0U, 15U}) {
+      GenerateJob mine = job;
+      mine.lookup = lookup;
+      ParrotModel model(257, 60, parrot_, certainty_);
+      Generation& result = found[lookup == 0 ? 0 : 1];
+      result = generate(model, tokenizer_, tokenizer_.encode(prompt), mine);
+      kept[lookup == 0 ? 0 : 1].assign(model.tokens(0).begin(), model.tokens(0).end());
+      runs_[lookup == 0 ? 0 : 1] = model.runs.size();
+    }
+    EXPECT_EQ(found[1].tokens, found[0].tokens);
+    EXPECT_EQ(found[1].text, found[0].text);
+    EXPECT_EQ(found[1].end, found[0].end);
+    EXPECT_EQ(kept[1], kept[0]);
+    EXPECT_EQ(found[0].guessed_tokens, 0U);
+    EXPECT_LE(found[1].accepted_tokens, found[1].guessed_tokens);
+    return found[1];
+  }
+
+  std::vector<TokenId> parrot_ = {'a', 'b', 'c', 'd', 'a'};
+  float certainty_ = 10;
+  std::size_t runs_[2] = {};
+};
+
+TEST_F(GuessingGenerations, TakeFewRunsWhereATextRepeats) {
+  options_.max_tokens = 40;
+  const Generation found = check("abcdabcd", options_);
+  EXPECT_EQ(found.accepted_tokens, found.guessed_tokens) << "the parrot repeats itself";
+  EXPECT_EQ(runs_[0], 40U) << "one for the prompt, and one for each token but the last";
+  EXPECT_EQ(runs_[1] + found.accepted_tokens, 40U) << "each right guess saves a run";
+  EXPECT_LT(runs_[1], 16U);
+}
+
+TEST_F(GuessingGenerations, GuessNothingWhereNothingRepeats) {
+  parrot_.clear();
+  for (TokenId token = 'A'; token <= 'z'; ++token) parrot_.push_back(token);
+  options_.max_tokens = 40;
+  EXPECT_EQ(check("A", options_).guessed_tokens, 0U);
+  EXPECT_EQ(runs_[1], runs_[0]);
+}
+
+TEST_F(GuessingGenerations, DrawTheSameTokens) {
+  certainty_ = 7;  // about every tenth token is another one
+  options_.sampling = {.temperature = 0.9, .top_k = 0, .top_p = 1, .min_p = 0};
+  options_.sampling.repeat_penalty = 1.1;
+  std::size_t guessed = 0;
+  std::size_t accepted = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    options_.sampling.seed = seed;
+    options_.max_tokens = 1 + seed % 60;
+    options_.stops = seed % 3 == 0 ? std::vector<std::string>{"da"} : std::vector<std::string>{};
+    options_.end_tokens = seed % 5 == 0 ? std::vector<TokenId>{'d'} : std::vector<TokenId>{};
+    const Generation found = check("abcdabcdabcd", options_);
+    guessed += found.guessed_tokens;
+    accepted += found.accepted_tokens;
+  }
+  EXPECT_GT(accepted, 0U);
+  EXPECT_LT(accepted, guessed) << "some are wrong";
+}
+
+TEST_F(GuessingGenerations, EndWithinARun) {
+  const std::string prompt = "abcdabcdabcdabcd";
+  options_.max_tokens = 22;
+  EXPECT_EQ(check(prompt, options_).end, End::kCount);
+  options_.max_tokens = 1000;
+  EXPECT_EQ(check(prompt, options_).end, End::kContext);
+  options_.stops = {"dabcdabcda"};
+  EXPECT_EQ(check(prompt, options_).end, End::kText);
+  int left = 0;
+  options_.on_token = [&](TokenId token, std::string_view) {
+    left = token == kNoToken ? 11 : left - 1;
+    return left != 0;
+  };
+  options_.stops = {};
+  EXPECT_EQ(check(prompt, options_).end, End::kInterrupted);
+}
+
+TEST_F(GuessingGenerations, LeaveNoGuessBehindWhenACallbackThrows) {
+  ParrotModel model(257, 60, parrot_);
+  std::size_t written = 0;
+  options_.on_token = [&](TokenId token, std::string_view) -> bool {
+    if (token != kNoToken && ++written == 9) fail(ErrorKind::kUsage, "enough");
+    return true;
+  };
+  expect_error(ErrorKind::kUsage, "enough",
+               [&] { (void)generate(model, tokenizer_, tokenizer_.encode("abcdabcd"), options_); });
+  EXPECT_EQ(model.length(0), 8U + 8U);
+}
+
+TEST_F(GuessingGenerations, DoWithoutWhereStatesCannotBeCut) {
+  class Recurrent : public ParrotModel {
+   public:
+    using ParrotModel::ParrotModel;
+    [[nodiscard]] bool truncates_freely() const override { return false; }
+  };
+  Recurrent model(257, 60, parrot_);
+  const Generation found = generate(model, tokenizer_, tokenizer_.encode("abcdabcd"), options_);
+  EXPECT_EQ(found.guessed_tokens, 0U);
+}
+
 TEST_F(Generations, RefusePromptsThatDoNotFit) {
   expect_error(ErrorKind::kUsage, "expected at most 20 tokens, which is the context, found 21",
                [&] { (void)continued(std::string(21, 'a')); });

@@ -25,6 +25,13 @@ struct Scheduler::Request {
   /// Tokens that the model has yet to read before it can write the next one.
   [[nodiscard]] std::size_t pending() const { return text.tokens().size() - done; }
   [[nodiscard]] bool is_reading() const { return text.num_written() == 0; }
+  /// What the next run reads.
+  [[nodiscard]] SequencePart part() const {
+    if (num_guesses() > 0) return {*sequence, guessed, WantedLogits::kAll};
+    return {*sequence, text.tokens().subspan(done, share),
+            share == pending() ? WantedLogits::kLast : WantedLogits::kNone};
+  }
+  [[nodiscard]] std::size_t num_guesses() const { return guessed.empty() ? 0 : guessed.size() - 1; }
 
   Id id;
   int priority;
@@ -36,7 +43,8 @@ struct Scheduler::Request {
   std::optional<std::size_t> sequence;  ///< where it runs
   std::size_t done = 0;                 ///< tokens that the sequence has
   std::size_t reused = 0;               ///< of the prompt, when it began
-  std::size_t share = 0;                ///< tokens in the next run
+  std::size_t share = 0;                ///< tokens in the next run, without guesses
+  std::vector<TokenId> guessed;         ///< where there are guesses: the last token and these
   bool has_begun = false;
   bool is_overdue = false;
   std::optional<Error> error;
@@ -219,9 +227,24 @@ std::vector<Scheduler::Request*> Scheduler::divide_run() {
   return requests;
 }
 
+void Scheduler::guess(std::span<Request* const> requests) const {
+  constexpr std::size_t kCheapRun = 16;  // tokens, which read the weights once
+  std::size_t left = std::min(kCheapRun, options_.run_tokens);
+  for (const Request* request : requests) left -= std::min(left, request->share);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Request& request = *requests[i];
+    request.guessed.clear();
+    if (request.is_reading() || request.pending() != 1) continue;
+    request.guessed = request.text.guess(left / (requests.size() - i));
+    left -= request.guessed.size();
+    request.guessed.insert(request.guessed.begin(), request.text.tokens().back());
+  }
+}
+
 void Scheduler::run() {
   const std::vector<Request*> requests = divide_run();
   if (requests.empty()) return;
+  guess(requests);
   try {
     append(requests);
   } catch (const Error& error) {
@@ -235,11 +258,8 @@ void Scheduler::append(std::span<Request* const> requests) {
   std::vector<SequencePart> parts;
   std::size_t num_tokens = 0;
   for (const Request* request : requests) {
-    const bool is_last = request->share == request->pending();
-    parts.push_back({*request->sequence,
-                     request->text.tokens().subspan(request->done, request->share),
-                     is_last ? WantedLogits::kLast : WantedLogits::kNone});
-    num_tokens += request->share;
+    parts.push_back(request->part());
+    num_tokens += parts.back().tokens.size();
   }
   const std::vector<float> logits = model_.append_each(parts);
   count([&](ServeCounts& counts) {
@@ -252,19 +272,29 @@ void Scheduler::append(std::span<Request* const> requests) {
     request.done += request.share;
     if (request.is_reading()) request.text.set_prompt(request.done, request.reused);
     if (parts[i].wanted == WantedLogits::kNone) continue;
-    write(request, rows.first(model_.vocabulary()));
-    rows = rows.subspan(model_.vocabulary());
+    const std::size_t num_logits = (request.num_guesses() + 1) * model_.vocabulary();
+    write(request, rows.first(num_logits));
+    rows = rows.subspan(num_logits);
   }
 }
 
 void Scheduler::write(Request& request, std::span<const float> logits) {
   if (request.text.has_ended()) return;  // no tokens were asked for
+  const std::span<const TokenId> guesses = std::span(request.guessed).last(request.num_guesses());
+  const std::size_t written = request.text.num_written();
   try {
-    request.text.write(logits);
-    count([](ServeCounts& counts) { ++counts.generated_tokens; });
+    const std::size_t right = request.text.write_guessed(guesses, logits);
+    count([&](ServeCounts& counts) {
+      counts.generated_tokens += request.text.num_written() - written;
+      counts.guessed_tokens += guesses.size();
+      counts.accepted_tokens += right;
+    });
   } catch (const Error& error) {
     fail_with(request, error);
   }
+  if (guesses.empty()) return;
+  request.done = request.text.tokens().size() - 1;
+  model_.truncate(*request.sequence, request.done);
 }
 
 void Scheduler::fail_with(Request& request, const Error& error) {

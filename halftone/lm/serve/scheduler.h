@@ -55,13 +55,15 @@ struct ServeCounts {
   std::uint64_t prompt_tokens = 0;
   std::uint64_t reused_tokens = 0;  ///< of prompts, which a sequence had already
   std::uint64_t generated_tokens = 0;
+  std::uint64_t guessed_tokens = 0;   ///< before they were drawn
+  std::uint64_t accepted_tokens = 0;  ///< of these, which were right
   std::uint64_t runs = 0;
   std::uint64_t run_tokens = 0;  ///< of all runs
 };
 
 /// Continues many texts on one model, in runs that they share: a run has the next token of each
-/// text, and parts of prompts. Each text is byte for byte what generate() makes of the same job
-/// alone, whatever else runs.
+/// text, parts of prompts and, where it is short, guesses. Each text is byte for byte what
+/// generate() makes of the same job alone, whatever else runs.
 ///
 /// Who waits gets a sequence in the order of priority, then of the clients with the fewest running
 /// texts, then of time. A text of higher priority takes the sequence of one of lower priority,
@@ -116,7 +118,9 @@ class Scheduler {
   [[nodiscard]] std::vector<Request*> divide_run();
   void run();
   void append(std::span<Request* const> requests);
-  /// Draws the next token of a text. @param logits  behind its last one
+  /// Adds guesses to a run that has few tokens.
+  void guess(std::span<Request* const> requests) const;
+  /// Draws the next tokens of a text. @param logits  behind its last one, and behind each guess
   void write(Request& request, std::span<const float> logits);
   void fail_with(Request& request, const Error& error);
   /// Gives results of texts that have ended, and forgets these.

@@ -57,9 +57,20 @@ class SchedulerTest : public testing::Test {
     found.client = std::string(1, static_cast<char>('a' + random.next() % 3));
     return found;
   }
+  /// A job whose text repeats itself.
+  [[nodiscard]] ServeJob repeating_job(std::size_t number) const {
+    const std::string line = "line " + std::to_string(number % 5) + ", ";
+    ServeJob found = job(line + line + line.substr(0, number % 7), 40);
+    found.sampling.temperature = number % 2 == 0 ? 0 : 0.4;
+    found.sampling.seed = number;
+    return found;
+  }
+  /// What generate() makes of a job, without guesses.
   [[nodiscard]] Generation alone(const ServeJob& job) const {
     Decoder one = model(1);
-    return generate(one, tokenizer_, job.prompt, job);
+    GenerateJob plain = job;
+    plain.lookup = 0;
+    return generate(one, tokenizer_, job.prompt, plain);
   }
   /// Submits a job whose result comes to results_, by number.
   std::optional<Scheduler::Id> submit(Scheduler& scheduler, ServeJob job, std::size_t number) {
@@ -128,6 +139,48 @@ void SchedulerTest::check_mix(std::size_t clients, std::size_t sequences, std::s
   EXPECT_EQ(counts.running + counts.waiting, 0U);
   EXPECT_EQ(counts.failed, 0U);
   EXPECT_FALSE(scheduler.step());
+}
+
+TEST_F(SchedulerTest, GuessesInRunsOfManyTexts) {
+  for (const std::size_t clients : {1U, 4U, 16U}) {
+    Decoder decoder = model(clients);
+    Scheduler scheduler(decoder, tokenizer_);
+    for (std::size_t i = 0; i < clients; ++i) submit(scheduler, repeating_job(i), i);
+    while (scheduler.step()) {
+    }
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < clients; ++i) {
+      const Generation& found = results_[i].generation;
+      written += found.tokens.size();
+      EXPECT_EQ(found.tokens, alone(repeating_job(i)).tokens) << i << " of " << clients;
+      EXPECT_EQ(found.text, alone(repeating_job(i)).text);
+    }
+    const ServeCounts counts = scheduler.counts();
+    EXPECT_EQ(counts.generated_tokens, written);
+    EXPECT_LE(counts.accepted_tokens, counts.guessed_tokens);
+    results_.clear();
+  }
+}
+
+TEST_F(SchedulerTest, TakesFewRunsWhereATextRepeats) {
+  std::size_t runs[2] = {};
+  for (const std::size_t lookup : {0U, 15U}) {
+    ParrotModel parrot(257, kContext, {'a', 'b', 'c', 'd', 'a'});
+    Scheduler scheduler(parrot, tokenizer_);
+    ServeJob each = job("abcdabcd", 60);
+    each.sampling.temperature = 0;
+    each.lookup = lookup;
+    submit(scheduler, each, lookup);
+    while (scheduler.step()) {
+    }
+    const ServeCounts counts = scheduler.counts();
+    runs[lookup == 0 ? 0 : 1] = counts.runs;
+    EXPECT_EQ(counts.runs + counts.accepted_tokens, 60U) << "each right guess saves a run";
+    EXPECT_EQ(counts.generated_tokens, 60U);
+    EXPECT_EQ(results_[lookup].generation.accepted_tokens, counts.accepted_tokens);
+  }
+  EXPECT_EQ(results_[15].generation.tokens, results_[0].generation.tokens);
+  EXPECT_LT(2 * runs[1], runs[0]);
 }
 
 TEST_F(SchedulerTest, GivesOneClientWhatItGetsAlone) { check_mix(1, 1, 64); }

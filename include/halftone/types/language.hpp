@@ -88,6 +88,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::string json_schema{};
     /// The same as a grammar in the notation of llama.cpp (GBNF), or a file with one.
     std::string grammar{};
+    /// Tokens that are guessed at most, as they followed the last ones before, and verified in one
+    /// run: the text is the same, and written faster where it repeats something. 0: none.
+    std::size_t lookup = 15;
   };
 
   /// Why a generation ended.
@@ -127,6 +130,8 @@ HALFTONE_VERSIONED namespace v0 {
     double first_seconds = 0;            ///< from the beginning to the first token
     double generate_seconds = 0;         ///< for the tokens after the first one
     std::size_t forgotten_messages = 0;  ///< of a conversation, left out to make room
+    std::size_t guessed_tokens = 0;      ///< that were guessed before they were drawn
+    std::size_t accepted_tokens = 0;     ///< of these, which were right
     bool begins_twice = false;  ///< the prompt has the begin token, which the model adds too
   };
 
