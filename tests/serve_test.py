@@ -266,6 +266,17 @@ def check_end(program: str, model: Path) -> None:
     expect("the last line", "ended", server.log[-1]["event"])
 
 
+def check_hosts(server: Server) -> None:
+    """Names that others have lead to this machine are not answered."""
+    for host, wanted in (("evil.example", 403), ("localhost:1", 200), ("[::1]", 200)):
+        request = urllib.request.Request(server.url + "/v1/models", headers={"Host": host})
+        try:
+            status = urllib.request.urlopen(request, timeout=60).status
+        except urllib.error.HTTPError as error:
+            status = error.code
+        expect(f"host {host}", wanted, status)
+
+
 def check_schemas(server: Server) -> None:
     """Answers are valid under their schemas, also several at once."""
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "maximum": 9},
@@ -337,6 +348,7 @@ def main() -> int:
             check_clients(server)
             check_refusals(server)
             check_schemas(server)
+            check_hosts(server)
             check_openai(server)
             expect("exit code after SIGTERM", 0, server.stop())
         finally:

@@ -102,6 +102,7 @@ class HttpServer {
   void guard(const httplib::Request& request, httplib::Response& response, Exchange& exchange,
              const Body& body) {
     try {
+      check_host(request);
       check_key(request);
       body();
     } catch (const RequestError& error) {
@@ -114,6 +115,7 @@ class HttpServer {
       refuse({500, error.what()}, exchange, response);
     }
   }
+  void check_host(const httplib::Request& request) const;
   void check_key(const httplib::Request& request) const;
   static void refuse(const RequestError& error, Exchange& exchange, httplib::Response& response);
   /// The whole body. @throws RequestError 400, 408, 413, 415
@@ -153,6 +155,19 @@ int HttpServer::bind() {
   if (port > 0) return port;
   fail(ErrorKind::kIo, "cannot listen at " + options_.host + ":" + std::to_string(options_.port) +
                            ": the port is in use, or the host is none of this machine");
+}
+
+/// A page of others that has a name of its own lead to this machine is not heard: its requests name
+/// that host.
+void HttpServer::check_host(const httplib::Request& request) const {
+  const auto is_here = [](const std::string& host) {
+    return host == "localhost" || host.starts_with("127.") || host == "[::1]" || host == "::1";
+  };
+  const std::string found = request.get_header_value("Host");
+  const std::size_t port = found.find(':', found.starts_with('[') ? found.find(']') : 0);
+  if (!is_here(options_.host) || found.empty() || is_here(found.substr(0, port))) return;
+  throw RequestError(403, "expected a request to localhost, found the host '" + found +
+                              "'; --host names the address that others may use");
 }
 
 void HttpServer::check_key(const httplib::Request& request) const {

@@ -85,7 +85,7 @@ std::vector<Acceptor::Stack> Acceptor::reachable(std::vector<Place> places) {
         break;
     }
     add_new(places, count);
-    if (seen.size() > kMaxStacks) {
+    if (seen.size() > kMaxStacks || ++work_ > kMaxWork) {
       fail(ErrorKind::kUsage, "grammar: expected at most " + std::to_string(kMaxStacks) +
                                   " ways to read a text, found more; make it less ambiguous");
     }

@@ -25,8 +25,10 @@ class Acceptor {
   static constexpr State kNowhere = 0;
   /// Stacks of a state; more are an ambiguity that no one means.
   static constexpr std::size_t kMaxStacks = 10'000;
+  /// Places that new states between two calls of allow_work() may lead through.
+  static constexpr std::size_t kMaxWork = 5'000'000;
   /// Bytes that states take, after which forget_but() is due.
-  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
   /// @param grammar  with a root; shared by the acceptors of several texts
   /// @throws Error   as after()
@@ -34,7 +36,7 @@ class Acceptor {
 
   [[nodiscard]] State start() const { return start_; }
   /// The state behind one more byte.
-  /// @throws Error kUsage if there are more than kMaxStacks
+  /// @throws Error kUsage if there are more than kMaxStacks, or kMaxWork is over
   State after(State state, std::uint8_t byte);
   /// Whether the text may end here.
   [[nodiscard]] bool may_end(State state) const { return states_[state].may_end; }
@@ -43,6 +45,8 @@ class Acceptor {
     return states_[state].may_end && states_[state].stacks.size() == 1;
   }
 
+  /// To be called before each token, so that none takes for ever.
+  void allow_work() { work_ = 0; }
   [[nodiscard]] bool is_full() const { return bytes_ > kMaxBytes; }
   /// Forgets all states but one and the start. @return  its new number
   State forget_but(State state);
@@ -82,6 +86,7 @@ class Acceptor {
   std::map<std::vector<Stack>, State> numbers_of_states_;
   State start_ = kNowhere;
   std::size_t bytes_ = 0;
+  std::size_t work_ = 0;
 };
 
 }  // namespace halftone::lm

@@ -44,7 +44,7 @@ class ConstraintTokens {
 class Constraint {
  public:
   /// Masks are remembered by state up to this size.
-  static constexpr std::size_t kMaxMaskBytes = std::size_t{32} << 20;
+  static constexpr std::size_t kMaxMaskBytes = std::size_t{16} << 20;
 
   /// @param end_tokens  which the text may end with where the grammar allows it to end
   /// @param is_begin    the text is one of its own: an answer

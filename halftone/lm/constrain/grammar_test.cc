@@ -138,6 +138,27 @@ TEST(Acceptor, BoundsAmbiguity) {
                [&] { Acceptor{std::make_shared<Grammar>(parse_grammar(text + "\"c\""))}; });
 }
 
+TEST(Acceptor, BoundsTheWorkOfAToken) {
+  // Each byte is read in hundreds of ways, of which all go on.
+  std::string text = "root ::= ";
+  for (int i = 0; i < 900; ++i) text += ".{" + std::to_string(i) + "} [a-z]* | ";
+  Acceptor acceptor(std::make_shared<Grammar>(parse_grammar(text + "\"c\"")));
+  expect_error(ErrorKind::kUsage, "make it less ambiguous", [&] {
+    Acceptor::State state = acceptor.start();
+    for (int i = 0; i < 100; ++i) {
+      for (std::uint8_t byte = ' '; byte <= '~'; ++byte) (void)acceptor.after(state, byte);
+      state = acceptor.after(state, 'a');
+    }
+  });
+  Acceptor other(std::make_shared<Grammar>(parse_grammar(text + "\"c\"")));
+  Acceptor::State state = other.start();
+  for (int i = 0; i < 100; ++i) {
+    other.allow_work();
+    state = other.after(state, 'a');
+  }
+  EXPECT_TRUE(other.may_end(state));
+}
+
 TEST(Acceptor, GoesOnWhereItForgetsAllElse) {
   const Grammar grammar = parse_grammar("root ::= \"(\" root \")\" | \"\"");
   Acceptor acceptor(std::make_shared<Grammar>(grammar));

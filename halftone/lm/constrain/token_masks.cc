@@ -36,6 +36,7 @@ std::string_view SortedTokens::text(TokenId id) const {
 }
 
 TokenMask allowed_tokens(const SortedTokens& tokens, Acceptor& acceptor, Acceptor::State state) {
+  acceptor.allow_work();
   TokenMask mask(tokens.size(), false);
   std::vector<Acceptor::State> path{state};  // behind each byte of the entry before
   for (const SortedTokens::Entry& each : tokens.entries()) {
