@@ -212,6 +212,7 @@ TEST_F(IntegerExport, UnsignedCodes) {
       graph_.add_node("again", ir::QuantizeLinear{{{0.3F}, {9}}, ElementType::kUint8}, {floats}));
   graph_.add_output(graph_.add_node("powers", ir::Softmax{3, 0.02F}, {edges}));
   graph_.add_output(graph_.add_node("largest", ir::ArgReduce{3}, {edges}));
+  expect_runs(export_network(graph_, {.pointers = true}));
   graph_.add_output(x);
   const ValueId wide = graph_.add_input("wide", ir::dense_type(ElementType::kInt64, {1, 2, 3}));
   graph_.add_output(graph_.add_node("turned", ir::Transpose{{0, 2, 1}}, {wide}));
