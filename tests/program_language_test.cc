@@ -111,6 +111,8 @@ TEST_F(ProgramStories, FollowASchemaOrAGrammar) {
   expect_failure(verb + "--json-schema none.json", 3, "none.json: cannot open");
   expect_failure(verb + "--json-schema '{\"not\": {}}'", 5, "at '#': 'not' is not supported");
   expect_failure(verb + "--grammar 'root ::= (\"a\"'", 4, "grammar, line 1: expected ')'");
+}
+
 TEST_F(ProgramStories, AreToldManyAtOnce) {
   const std::string seeded = "--temperature 0.8 --seed 3 -n 12 ";
   std::string batch = R"({"prompt": "Once upon a time", "id": {"x": 7}})"
