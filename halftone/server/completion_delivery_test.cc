@@ -82,7 +82,10 @@ TEST_F(Deliveries, AnswerAtOnce) {
   EXPECT_EQ(found["usage"]["total_tokens"], 9);
   ASSERT_EQ(lines_.size(), 1U);
   EXPECT_EQ(Json::parse(lines_[0])["completion_tokens"], 7);
-  EXPECT_THAT(report_metrics(service_, ""), HasSubstr("halftone_generated_tokens_total 7\n"));
+  EXPECT_THAT(report_metrics(service_, ""),
+              testing::AllOf(HasSubstr("halftone_generated_tokens_total 7\n"),
+                             HasSubstr("halftone_guessed_tokens_total "),
+                             HasSubstr("halftone_accepted_tokens_total ")));
 }
 
 TEST_F(Deliveries, AnswerConversations) {

@@ -40,7 +40,7 @@ TEST(CompletionRequest, ReadsItsMembers) {
                                                      {"type": "text", "text": "b"}]},
                    {"role": "assistant", "content": null}],
       "max_completion_tokens": 7, "temperature": 0.5, "top_p": 0.9, "top_k": 3, "min_p": 0.1,
-      "repeat_penalty": 1.1, "seed": 9, "stop": ["x", "y"], "n": 3, "stream": true,
+      "repeat_penalty": 1.1, "lookup": 3, "seed": 9, "stop": ["x", "y"], "n": 3, "stream": true,
       "stream_options": {"include_usage": true}, "logprobs": true, "top_logprobs": 2,
       "user": "u", "tools": [], "response_format": {"type": "text"}, "frequency_penalty": 0,
       "logit_bias": null, "metadata": {}, "chat_template_kwargs": {"enable_thinking": false}})");
@@ -51,6 +51,7 @@ TEST(CompletionRequest, ReadsItsMembers) {
   EXPECT_EQ(chat.options.sampling.temperature, 0.5);
   EXPECT_EQ(chat.options.sampling.top_k, 3U);
   EXPECT_EQ(chat.options.sampling.repeat_penalty, 1.1);
+  EXPECT_EQ(chat.options.lookup, 3U);
   EXPECT_EQ(chat.options.sampling.seed, 9U);
   EXPECT_THAT(chat.options.stops, ElementsAre("x", "y"));
   EXPECT_EQ(chat.choices, 3U);
