@@ -205,8 +205,7 @@ typedef int (*halftone_token_callback)(void* user, int32_t token, const char* te
 
 /** For halftone_language_model_generate() and halftone_language_model_answer().
  *
- *  A token is drawn in these steps, on the logits l, each on the tokens that those before it have
- *  left:
+ *  A token is drawn in these steps, on the logits l, each on what those before it have left:
  *
  *      1. repetition   l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else
  *                      l * repeat_penalty
@@ -233,11 +232,10 @@ typedef struct halftone_generate_options {
   const char* chat_template; /**< of answers: "chatml", ..., text or file in Jinja; NULL: its own */
   halftone_token_callback on_token; /**< may be NULL */
   void* user;                       /**< for the callback */
-  int forgets;             /**< nonzero: where a conversation leaves less than a quarter of the
-                                context for the answer, or max_tokens if that is less, its oldest
-                                turns are left out until it takes half */
-  const char* json_schema; /**< what the text has to be: a JSON schema, a file with one, or "json"
-                                for any object; NULL: any text */
+  /** Nonzero: where a conversation leaves less than a quarter of the context for the answer, or
+   *  max_tokens if that is less, its oldest turns are left out until it takes half. */
+  int forgets;
+  const char* json_schema; /**< of the text: JSON, or a file; "json": any object; NULL: any text */
   const char* grammar;     /**< the same in the notation of llama.cpp (GBNF), or a file with it */
   int lookup; /**< tokens to guess at most from what the text has said: 0: 15; negative: none */
 } halftone_generate_options;
