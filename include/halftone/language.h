@@ -22,8 +22,7 @@
 ///
 /// Threads. A model is for one thread at a time; what overlaps is HALFTONE_USAGE. Only
 /// tokenize(), detokenize(), token_text(), chat_prompt() and the functions without a status may run
-/// beside anything else. Models of the same file do not share memory, except where the system
-/// maps the file.
+/// beside anything else. Models of the same file share memory only where the system maps it.
 ///
 /// Callbacks run on the calling thread, inside the call. They must not destroy the model.
 ///
