@@ -109,8 +109,8 @@ TEST_F(ProgramStories, FollowASchemaOrAGrammar) {
   const std::string verb = "generate " + model_ + " " + kOnce;
   expect_failure(verb + "--json-schema json --grammar x", 2, "either a JSON schema or a grammar");
   expect_failure(verb + "--json-schema none.json", 3, "none.json: cannot open");
-  expect_failure(verb + "--json-schema '{\"not\": {}}'", 5, "at '#': 'not' is not supported");
-  expect_failure(verb + "--grammar 'root ::= (\"a\"'", 4, "grammar, line 1: expected ')'");
+  expect_failure(verb + "--json-schema '{\"not\": {}}'", 4, "at '#': 'not' is not supported");
+  expect_failure(verb + "--grammar 'root ::= (\"a\"'", 3, "grammar, line 1: expected ')'");
 }
 
 TEST_F(ProgramStories, AreToldManyAtOnce) {

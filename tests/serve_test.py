@@ -279,17 +279,16 @@ def check_hosts(server: Server) -> None:
 
 def check_schemas(server: Server) -> None:
     """Answers are valid under their schemas, also several at once."""
-    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "maximum": 9},
-                                               "b": {"type": "boolean"}}, "required": ["n", "b"]}
+    values = ["yes", "n\u00f6", 17, {"a": [1, 2.5, None]}]
+    schema = {"enum": values}
     form = {"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": schema}}
     status, answer = server.ask("/v1/chat/completions", {
         "messages": [{"role": "user", "content": "Hi"}], "response_format": form, "n": 4,
-        "max_tokens": 300, "seed": 1})
+        "max_tokens": 40, "seed": 1})
     expect("status", 200, status)
     for choice in answer["choices"]:
         expect("why it ended", "stop", choice["finish_reason"])
-        found = json.loads(choice["message"]["content"])
-        assert found["n"] in range(3, 10) and isinstance(found["b"], bool), found
+        assert json.loads(choice["message"]["content"]) in values, choice
     for wrong in ({"not": {}}, {"type": "number", "minimum": 2, "maximum": 1}):
         form["json_schema"]["schema"] = wrong
         status, answer = server.ask("/v1/completions", {"prompt": "a", "response_format": form})

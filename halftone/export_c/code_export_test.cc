@@ -196,7 +196,9 @@ TEST_F(CodeExport, ReadersTakePixelsOfFloatImages) {
 
 /// Images of codes take their bits alone, and one memory where a layer reads what it overwrites.
 TEST_F(CodeExport, ImagesOfCodesArePacked) {
-  for (const auto& [w_bits, x_bits] : {std::pair{2, 2}, {8, 3}, {2, 1}, {8, 4}}) {
+  for (const auto& each : {std::pair{2, 2}, {8, 3}, {2, 1}, {8, 4}}) {
+    const int w_bits = each.first;
+    const int x_bits = each.second;
     SCOPED_TRACE(std::to_string(w_bits) + " " + std::to_string(x_bits));
     Random random(12);
     ir::Graph graph;

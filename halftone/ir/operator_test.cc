@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/operator.h"
 
+#include <memory>
+
 #include "halftone/ir/operator_table.h"
 #include "halftone/ir/testing.h"
 
@@ -18,6 +20,12 @@ struct Row {
   std::size_t min_inputs;
   std::size_t max_inputs;
 };
+
+/// A loop of three iterations.
+Loop loop() {
+  static const auto body = std::make_shared<const Graph>();
+  return {body, false, 3, {{}}, {true, false}, {{}, {}}};
+}
 
 /// One row per operator, in the order of the variant.
 std::vector<Row> table() {
@@ -79,6 +87,8 @@ std::vector<Row> table() {
       {SelectiveScan{2, RecurrenceForm::kState}, "SelectiveScan", "channel_groups=2 form=state", 6,
        9},
       {GatedDelta{3}, "GatedDelta", "key_heads=3", 5, 8},
+      {loop(), "Loop", "trips=3 states=2 slices=1 stacks=2", 1, 4096},
+      {LoopResult{ElementType::kInt8, {2, 3}, 8}, "LoopResult", "int8[2, 3] offset=8", 1, 1},
       {NonZero{}, "NonZero", "", 1, 1},
       {NonMaxSuppression{3, 0.5F, 0.25F, true}, "NonMaxSuppression",
        "max_per_class=3 iou_threshold=0.500000 score_threshold=0.250000 centers", 2, 2},

@@ -83,8 +83,8 @@ class GenerateOptions(TypedDict, total=False):
     repeat_window: int
     seed: int
     stop: str | Sequence[str]
-    json_schema: str
-    grammar: str
+    json_schema: str | None
+    grammar: str | None
     sequence: int
     control: bool
     lookup: int

@@ -35,6 +35,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 #: Of the tiny files: sizes that they can have, a window that they have, fewer samples.
 SMALLER = {"60MB": "400kB", "600MB": "400kB", "--depth 0,2048": "--depth 0,16",
            "--prompt 512": "--prompt 16", "--generate 128": "--generate 4",
+           "halftone serve": "timeout --preserve-status 3 halftone serve --port 0",
            " -n 64": " -n 4", "--data samples": "--data samples --limit 200"}  # fmt: skip
 WIDTH = 256  # of a row, which types of GGUF need
 TEMPLATE = "{% for each in messages %}{{ each.content }}{% endfor %}"
@@ -114,7 +115,9 @@ def write_models(folder: Path) -> None:
     text = "Once upon a time there was a small dog that liked bread. " * 30
     for name in ("wiki.txt", "wiki.test.txt", "code.txt", "other.txt", "book.txt"):
         (folder / name).write_text(text)
-    (folder / "question.txt").write_text("What?")
+    for name in ("question.txt", "letter.txt"):
+        (folder / name).write_text("What?")
+    (folder / "invoice.schema.json").write_text(json.dumps({"enum": [{"sum": 3}, {"sum": 4}]}))
     (folder / "conversation.json").write_text(
         json.dumps({"messages": [{"role": "user", "content": "What?"}]}))
 

@@ -73,6 +73,9 @@ std::vector<ir::ValueId> BodyImport::import(const GraphProto& proto) {
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     outputs.push_back(state_.value(proto.output(static_cast<int>(i)).name(), bindings[i]));
   }
+  if (!state_.graph.definitions().empty()) {
+    fail(ErrorKind::kUnsupported, "extents that each iteration computes");
+  }
   check_finite(state_.graph);
   return outputs;
 }

@@ -63,6 +63,14 @@ class LoopWriter {
   }
 
   void check() const {
+    const ir::Graph& graph = exporter_.graph();
+    const auto readers = graph.consumers(node_.output);
+    const bool is_taken_apart = std::ranges::all_of(readers, [&](ir::NodeId id) {
+      return std::holds_alternative<ir::LoopResult>(graph.node(id).op);
+    });
+    if (!is_taken_apart || graph.num_uses(node_.output) != readers.size()) {
+      unsupported("a record of results as a value");
+    }
     const bool is_plain = std::ranges::all_of(
         op_.stacks, [](const ir::SliceAxis& stack) { return stack == ir::SliceAxis{}; });
     if (!is_scan_ && !is_plain) {

@@ -21,23 +21,22 @@ bool compares(const ir::Operator& op) {
   return binary != nullptr && binary->kind == ir::BinaryKind::kGreaterOrEqual;
 }
 
-/// Whether a reader of entries counts them or takes as many as there are.
-bool takes_what_is_found(const ir::Graph& graph, const Node& reader) {
-  const auto* slice = std::get_if<ir::Slice>(&reader.op);
-  if (slice == nullptr) return compares(reader.op);
-  if (ir::is_expression(static_cast<ir::Dim>(slice->count))) return true;
-  return std::ranges::all_of(graph.consumers(reader.output),
-                             [&](ir::NodeId id) { return compares(graph.node(id).op); });
+/// Whether all readers of entries count them or take as many as there are.
+bool is_taken_as_found(const ir::Graph& graph, ir::ValueId entries) {
+  if (std::ranges::count(graph.outputs(), entries) > 0) return false;
+  return std::ranges::all_of(graph.consumers(entries), [&](ir::NodeId id) {
+    const Node& reader = graph.node(id);
+    const auto* slice = std::get_if<ir::Slice>(&reader.op);
+    if (slice == nullptr) return compares(reader.op);
+    return ir::is_expression(static_cast<ir::Dim>(slice->count)) ||
+           is_taken_as_found(graph, reader.output);
+  });
 }
 
 /// @throws Error kUnsupported if readers see entries past the last
 void check_readers(const Exporter& exporter, const Node& node) {
-  const ir::Graph& graph = exporter.graph();
-  const bool is_output = std::ranges::count(graph.outputs(), node.output) > 0;
-  const bool fits = std::ranges::all_of(graph.consumers(node.output), [&](ir::NodeId id) {
-    return takes_what_is_found(graph, graph.node(id));
-  });
-  if (is_output || !fits) unsupported("a list with entries past the last");
+  if (is_taken_as_found(exporter.graph(), node.output)) return;
+  unsupported("a list with entries past the last");
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::NonZero& /*op*/) {
