@@ -39,6 +39,16 @@ Exchange::Exchange(Journal& journal, std::string method, std::string path, std::
 }
 
 Exchange::~Exchange() {
+  try {
+    note_end();
+  } catch (...) {
+    // There is no memory for the line, and an answer is more.
+    notes_.clear();
+  }
+  --journal_.num_open_;
+}
+
+void Exchange::note_end() {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   journal_.metrics_.note(path_, status_, seconds);
@@ -49,7 +59,6 @@ Exchange::~Exchange() {
                {"seconds", std::round(seconds * 1e6) / 1e6}};
   line.update(notes_);
   journal_.write(line);
-  --journal_.num_open_;
 }
 
 }  // namespace halftone::server

@@ -46,6 +46,8 @@ class Exchange {
   void note(const char* key, Json value) { notes_[key] = std::move(value); }
 
  private:
+  void note_end();
+
   Journal& journal_;
   std::string method_;
   std::string path_;

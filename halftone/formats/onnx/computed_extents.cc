@@ -85,7 +85,7 @@ Extent NodeBuilder::computed_extent(ir::ValueId id) {
   if (type(number).shape.rank() != 0) number = emit(ir::Reshape{{}}, {number}, "extent");
   if (const ir::Tensor* tensor = constant(number)) return Extent(tensor->as<std::int64_t>()[0]);
   std::string symbol = state_.graph.fresh_symbol();
-  const Extent extent = Extent::symbol(symbol);
+  Extent extent = Extent::symbol(symbol);
   state_.graph.define(std::move(symbol), number);
   state_.computed.emplace(id, extent);
   return extent;

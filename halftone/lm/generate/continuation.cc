@@ -66,11 +66,10 @@ bool Continuation::goes_on() {
 void Continuation::interrupt() { end(End::kInterrupted); }
 
 bool Continuation::ends_here() {
-  if (stream_.stop_reason() == StopReason::kToken) {
-    end(End::kToken);
-  } else if (stream_.stop_reason() == StopReason::kText) {
+  const bool is_whole = constraint_ && constraint_->must_end();
+  if (stream_.stop_reason() == StopReason::kText) {
     end(End::kText);
-  } else if (constraint_ && constraint_->must_end()) {
+  } else if (stream_.stop_reason() == StopReason::kToken || is_whole) {
     end(End::kToken);
   } else if (result_.tokens.size() >= job_.max_tokens) {
     end(End::kCount);
