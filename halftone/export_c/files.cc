@@ -130,15 +130,21 @@ std::string function_text(const FileContext& context, std::size_t i) {
   return text + layer.body + "}\n\n";
 }
 
-/// The lines that make states what the layers have left for them.
+std::string copy_line(const std::string& name, const CType& c, std::size_t elements,
+                      const Place& from, const Place& to) {
+  return "  memcpy(" + address_in(to, c) + ", " + address_in(from, c) + ", " +
+         std::to_string(elements * c.bytes()) + "); /* '" + in_comment(name) + "' */\n";
+}
+
+/// The lines behind the layers: they copy outputs, then make states what layers have left for them.
 std::string keep_text(const Program& program) {
   std::string text;
+  for (const ArenaCopy& copy : program.copies) {
+    text += copy_line(copy.name, copy.c, copy.elements, copy.from, copy.to);
+  }
   for (const ArenaState& state : program.states) {
     if (state.next == state.place) continue;
-    text += "  memcpy(" + address_in(state.place, state.c) + ", " +
-            address_in(state.next, state.c) + ", " +
-            std::to_string(state.elements * state.c.bytes()) + "); /* '" + in_comment(state.name) +
-            "' */\n";
+    text += copy_line(state.name, state.c, state.elements, state.next, state.place);
   }
   return text;
 }

@@ -152,14 +152,23 @@ class Places {
 
   /// Lays a value into the caller's memory. @param pointer  member of the state with its address
   /// @return false if it shares the memory of another one that lies there, or of a state
-  [[nodiscard]] bool lay_outside(ValueId id, const std::string& pointer) {
+  bool lay_outside(ValueId id, const std::string& pointer) {
     const std::size_t root = roots_[index_of(id)];
-    const auto is_it = [&](const ir::State& state) {
-      return roots_[index_of(state.before)] == root;
-    };
-    if (std::ranges::any_of(prepared_.graph.states(), is_it)) return false;
+    if (is_state(root)) return false;
     pieces_[root].bytes = 0;
     return outside_.emplace(root, pointer).second;
+  }
+
+  /// Lays output i into the caller's memory; without a pointer it stays in the arena. It is copied
+  /// if it shares the memory of something else that lies there, or of a state.
+  void lay_output(std::size_t i, ValueId id, const std::string& pointer) {
+    if (!pointer.empty()) {
+      if (!lay_outside(id, pointer)) copied_outside_[i] = pointer;
+    } else if (is_state(roots_[index_of(id)])) {
+      copied_[i] = pieces_.size();
+      pieces_.push_back({bytes_of(prepared_.graph, id, prepared_.layouts[index_of(id)]),
+                         runs_.size(), runs_.size()});
+    }
   }
 
   /// Lays out the arena. @pre all other values have been laid outside
@@ -180,6 +189,11 @@ class Places {
     const auto outside = outside_.find(root);
     if (outside != outside_.end()) return {0, outside->second};
     return {arena_.offsets[root], {}};
+  }
+  /// Where the caller finds output i, a value that lies elsewhere if it is copied there.
+  [[nodiscard]] Place of_output(std::size_t i, ValueId id) const {
+    if (copied_outside_.contains(i)) return {0, copied_outside_.at(i)};
+    return copied_.contains(i) ? Place{arena_.offsets[copied_.at(i)], {}} : of(id);
   }
   [[nodiscard]] std::size_t of_scratch(std::size_t n) const {
     return arena_.offsets[roots_.size() + n];
@@ -205,6 +219,12 @@ class Places {
     piece.last = std::max(piece.last, n);
   }
 
+  [[nodiscard]] bool is_state(std::size_t root) const {
+    return std::ranges::any_of(prepared_.graph.states(), [&](const ir::State& state) {
+      return roots_[index_of(state.before)] == root;
+    });
+  }
+
   /// Lets an output lie where the input does, if nothing reads that later.
   void join(const NodeToWrite& what, std::size_t n) {
     const std::size_t from = roots_[index_of(what.inputs[0])];
@@ -220,7 +240,9 @@ class Places {
   std::vector<Run> runs_;
   std::vector<std::size_t> roots_;
   std::vector<runtime::Lifetime> pieces_;
-  std::map<std::size_t, std::string> outside_;  ///< pointers to roots in the caller's memory
+  std::map<std::size_t, std::string> outside_;         ///< pointers to roots in the caller's memory
+  std::map<std::size_t, std::string> copied_outside_;  ///< pointers that outputs are copied to
+  std::map<std::size_t, std::size_t> copied_;          ///< pieces that outputs are copied to
   runtime::ArenaLayout arena_;
 };
 
@@ -308,6 +330,7 @@ bool has_member(const Program& program, std::string_view member) {
   for (const auto* ports : {&program.inputs, &program.outputs}) {
     if (std::ranges::any_of(*ports, is_it, &ArenaPort::c)) return true;
   }
+  if (std::ranges::any_of(program.states, is_it, &ArenaState::c)) return true;
   return std::ranges::any_of(program.layers, [&](const PlacedLayer& each) {
     const auto is_scratch = [&](const Scratch& scratch) {
       return is_it(scratch_type(scratch.type));
@@ -325,31 +348,38 @@ bool takes_pointers(const Program& program) {
 
 namespace {
 
-/// The ports of values, and where they lie.
-std::vector<ArenaPort> ports_of(const runtime::Prepared& prepared,
-                                std::span<const PortValue> values, const Places& places) {
-  std::vector<ArenaPort> ports;
-  for (const PortValue& value : values) {
-    ArenaPort& port = ports.emplace_back(
-        port_of(prepared.graph, value, prepared.layouts[index_of(value.stored)]));
-    const Place place = places.of(value.stored);
-    port.offset = place.offset;
-    port.pointer = place.pointer;
-  }
-  return ports;
+ArenaPort placed_port(const runtime::Prepared& prepared, const PortValue& value,
+                      const Place& place) {
+  ArenaPort port = port_of(prepared.graph, value, prepared.layouts[index_of(value.stored)]);
+  port.offset = place.offset;
+  port.pointer = place.pointer;
+  return port;
 }
 
-/// Lays inputs and outputs into the caller's memory.
-void lay_outside(const ir::Graph& graph, Places& places, std::span<const PortValue> inputs,
-                 std::span<const PortValue> outputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    (void)places.lay_outside(inputs[i].stored, "input_" + std::to_string(i));
+/// The inputs and outputs, where they lie, and what is copied there.
+void add_ports(Program& program, const runtime::Prepared& prepared,
+               std::span<const PortValue> inputs, std::span<const PortValue> outputs,
+               const Places& places) {
+  for (const PortValue& value : inputs) {
+    program.inputs.push_back(placed_port(prepared, value, places.of(value.stored)));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (places.lay_outside(outputs[i].stored, "output_" + std::to_string(i))) continue;
-    fail(ErrorKind::kUnsupported, "output '" + graph.value(outputs[i].stored).name +
-                                      "' is an input, a state or another output, which C programs "
-                                      "with pointers do not copy");
+    const Place from = places.of(outputs[i].stored);
+    const Place to = places.of_output(i, outputs[i].stored);
+    const ArenaPort& port = program.outputs.emplace_back(placed_port(prepared, outputs[i], to));
+    if (from == to) continue;
+    program.copies.push_back({port.name, port.c, port.type.shape.element_count(), from, to});
+  }
+}
+
+/// Lays inputs and outputs, into the caller's memory if a run takes pointers.
+void lay_ports(Places& places, std::span<const PortValue> inputs,
+               std::span<const PortValue> outputs, bool pointers) {
+  for (std::size_t i = 0; i < inputs.size() && pointers; ++i) {
+    places.lay_outside(inputs[i].stored, "input_" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    places.lay_output(i, outputs[i].stored, pointers ? "output_" + std::to_string(i) : "");
   }
 }
 
@@ -375,15 +405,14 @@ Program make_program(const ir::Graph& graph, const v0::ExportCOptions& options) 
     }
   }
   Places places(prepared, nodes, layers, inputs);
-  if (options.pointers) lay_outside(prepared.graph, places, inputs, outputs);
+  lay_ports(places, inputs, outputs, options.pointers);
   places.lay_out(nodes, layers);
   Program program;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n].is_alias()) continue;
     program.layers.push_back(placed(prepared, nodes[n], std::move(layers[n]), places, n));
   }
-  program.inputs = ports_of(prepared, inputs, places);
-  program.outputs = ports_of(prepared, outputs, places);
+  add_ports(program, prepared, inputs, outputs, places);
   program.states = states_of(prepared, places);
   const std::size_t word = has_member(program, "f64") || has_member(program, "i64") ? 8 : 4;
   program.arena_bytes =

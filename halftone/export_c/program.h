@@ -30,6 +30,15 @@ struct ArenaState {
   Place next;                ///< where the last layer leaves what it becomes
 };
 
+/// An output that lies where the caller or another run has something else: it is copied.
+struct ArenaCopy {
+  std::string name;
+  CType c;
+  std::size_t elements = 0;
+  Place from;
+  Place to;
+};
+
 /// A layer with the places of its operands.
 struct PlacedLayer {
   LayerFunction layer;
@@ -46,6 +55,7 @@ struct Program {
   std::vector<PlacedLayer> layers;
   std::vector<ArenaPort> inputs;
   std::vector<ArenaPort> outputs;
+  std::vector<ArenaCopy> copies;   ///< behind the last layer, before states are changed
   std::vector<ArenaState> states;  ///< in the order in which they are to be changed
   std::size_t arena_bytes = 0;
 };
@@ -59,9 +69,8 @@ bool takes_pointers(const Program& program);
 /// sample. The memory of an input is free once its last reader has run. Images of float32 that
 /// readers take pixel by pixel are not stored.
 /// @param graph  simplified to run, see passes::simplify()
-/// @throws Error kUnsupported if C has no kernel for a node, as input_values() and if an output
-///         needs a copy that options.pointers leaves no memory for; kUsage for an unknown core; and
-///         as runtime::prepare()
+/// @throws Error kUnsupported if C has no kernel for a node, and as input_values(); kUsage for an
+///         unknown core; and as runtime::prepare()
 Program make_program(const ir::Graph& graph, const v0::ExportCOptions& options);
 
 }  // namespace halftone::export_c

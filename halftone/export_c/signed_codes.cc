@@ -110,7 +110,9 @@ class Shifter {
     for (const ir::NodeId id : graph_.topological_order()) add(graph_.node(id));
     for (const ValueId id : graph_.untied(graph_.outputs())) result_.add_output(plain(id));
     for (const ir::State& state : graph_.states()) {
-      if (state.after != ir::kAbsent) result_.tie(plain(state.before), plain(state.after));
+      // A state without a next value stays zero, as one that becomes itself.
+      const ValueId after = state.after == ir::kAbsent ? state.before : state.after;
+      result_.tie(plain(state.before), plain(after));
     }
     return std::move(result_);
   }

@@ -7,8 +7,8 @@
 namespace halftone::export_c {
 
 /// The same function of the same inputs and outputs, in which uint8 values are int8 values less 128
-/// as far as operators allow: zero points, tables and bounds are shifted. Inputs and outputs stay
-/// as they are: a Lookup shifts them. States must be of another type than uint8.
+/// as far as operators allow: zero points, tables and bounds are shifted. Inputs, outputs and
+/// states stay as they are: a Lookup shifts them.
 ir::Graph with_signed_codes(const ir::Graph& graph);
 
 /// Whether a Lookup adds or subtracts 128.
