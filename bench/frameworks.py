@@ -89,9 +89,11 @@ def table(arguments, name):
     lines = [f"| {found[0]['title']} | {times} | bytes | {found[0]['kind']} |",
              "|---" * (3 + 2 * len(found)) + "|"]
     for form, size, right, *row in found[0]["rows"]:
-        for other in found[1:]:
-            row += next((each[3:] for each in other["rows"] if each[0] == form), [])
-        cells = [form, *(f"{each:.0f}" for each in row), str(size), f"{right:.1f} %"]
+        cells = [form, *(f"{each:.0f}" for each in row)]
+        for other in found[1:]:  # a form that could not be made there has no times
+            times = next((each[3:] for each in other["rows"] if each[0] == form), None)
+            cells += ["–", "–"] if times is None else [f"{each:.0f}" for each in times]
+        cells += [str(size), f"{right:.1f} %"]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -101,7 +103,9 @@ def put(page, lines):
     text = page.read_text()
     begin = text.index(lines[0].split(" | ")[0] + " | ")
     end = text.index("\n\n", begin)
-    rows = [row.replace(" | ", " | ~").replace("~0.0 %", "0.0 %") for row in lines[2:]]
+    rows = [row.replace(" | ", " | ~") for row in lines[2:]]
+    for exact in ("0.0 %", "–"):
+        rows = [row.replace(f"~{exact}", exact) for row in rows]
     page.write_text(text[:begin] + "\n".join([*lines[:2], *rows]) + text[end:])
 
 

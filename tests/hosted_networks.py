@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of Halftone's operators inside other runtimes share: networks in few bits."""
 
+import functools
+
 _RECIPES = {
     "basis 3/3": "weight_bits = 3\nactivation_bits = 3\n",
     "basis 1/2": "weight_bits = 1\nactivation_bits = 2\n",
@@ -19,6 +21,16 @@ _FIT = "[fit]\nerror_feedback = false\nrefine = false\nbias_correction = false\n
 def variants_of(model):
     """Names and texts of the recipes that a network is tried with."""
     return list(_RECIPES.items())[:1 if model.name in _SLOW else None]
+
+
+def network_checks(networks, check):
+    """Names and checks of the networks of floats in each recipe. @param check: (model, recipe, text,
+    folder)"""
+    for model in networks:
+        if model.stem.endswith("_int8"):
+            continue
+        for recipe, text in variants_of(model):
+            yield f"{model.name}, {recipe}", functools.partial(check, model, recipe, text)
 
 
 def few_bits(program, model, output, text):

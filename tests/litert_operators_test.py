@@ -17,7 +17,7 @@ import copy
 import functools
 import sys
 
-from hosted_networks import few_bits, is_known, raised, same_bits, variants_of
+from hosted_networks import few_bits, is_known, network_checks, raised, same_bits
 from python_test import Program, Refused, networks_of, run_checks
 import tflite_files as tf
 import tflite_variables_test as variables
@@ -181,11 +181,7 @@ def checks():
                         ("counter", lambda folder: variables.counter(
                             folder, variables.Network, variables.FIRST))):
         yield name, functools.partial(check_states, name, build)
-    for model in networks:
-        if model.stem.endswith("_int8"):
-            continue
-        for recipe, text in variants_of(model):
-            yield f"{model.name}, {recipe}", functools.partial(check_network, model, recipe, text)
+    yield from network_checks(networks, check_network)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ for the network are compared whatever it has.
 """
 
 import concurrent.futures
-import functools
 import pathlib
 import sys
 
-from hosted_networks import few_bits, is_known, raised, same_bits, variants_of
+from hosted_networks import few_bits, is_known, network_checks, raised, same_bits
 from python_test import Program, Refused, networks_of, run_checks, skip
 
 try:
@@ -31,6 +30,8 @@ except ImportError as error:
 # Operators that have one right answer.
 EXACT = {"Add", "Sub", "Mul", "Div", "Relu", "Clip", "Transpose", "Reshape", "Slice", "Pad",
          "Concat", "Split", "Squeeze", "Unsqueeze", "Identity", "MaxPool", "Cast", "Constant"}
+
+
 def session_of(path, threads="1"):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors
@@ -120,11 +121,7 @@ def check_errors(folder):
 def checks():
     yield "threads", check_threads
     yield "errors", check_errors
-    for model in networks:
-        if model.stem.endswith("_int8"):
-            continue
-        for recipe, text in variants_of(model):
-            yield f"{model.name}, {recipe}", functools.partial(check_network, model, recipe, text)
+    yield from network_checks(networks, check_network)
 
 
 if __name__ == "__main__":

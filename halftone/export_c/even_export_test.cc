@@ -219,15 +219,17 @@ TEST_F(EvenExport, StatesOfRecurrentLayers) {
 }
 
 TEST(RoundedSum, BoundsWhatFloatsRound) {
-  // The errors of 1, of 1 + 3 and of 4 + 12: each product once, each sum once but the first.
+  // The errors of 1, of 1 + 3 and of 4 + 12: each product once, each sum once but the first. Terms
+  // of the second order are covered by a share of 2^-16; all numbers are exact in float64.
+  constexpr double kSecondOrder = 1 + 0x1p-16;
   RoundedSum sum;
   sum.add(1, 1);
-  EXPECT_NEAR(sum.error(), 1, 1e-4);
+  EXPECT_EQ(sum.error(), 1 * kSecondOrder);
   sum.add(3, 1, 0.5);
-  EXPECT_NEAR(sum.error(), 1 + 3.5 + 4, 1e-3);
+  EXPECT_EQ(sum.error(), (1 + 3.5 + 4) * kSecondOrder);
   sum.add(12, 0);
   EXPECT_EQ(sum.reach(), 16);
-  EXPECT_NEAR(sum.error(), 8.5 + 16, 1e-3);
+  EXPECT_EQ(sum.error(), (8.5 + 16) * kSecondOrder);
   Random random(6);
   for (int i = 0; i < 1000; ++i) {
     float rounded = 0;

@@ -2,12 +2,12 @@
 // The delegate as LiteRT asks for it, and the functions by which it finds it.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "halftone/api/hosted_plan.h"
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/litert/host.h"
@@ -113,24 +113,13 @@ Delegate::Delegate(int the_threads) : TfLiteDelegate{}, threads(the_threads) {
   flags = kTfLiteAllowDynamicTensors;
 }
 
-/// @throws Error kUsage unless it is a positive number
-int threads_of(const std::string& text) {
-  int threads = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (code != std::errc{} || end != text.data() + text.size() || threads < 1) {
-    fail(ErrorKind::kUsage,
-         std::string(kThreadsKey) + ": expected a whole number of 1 or more, found '" + text + "'");
-  }
-  return threads;
-}
-
 std::unique_ptr<Delegate> make_delegate(char** keys, char** values, std::size_t count) {
   int threads = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (keys[i] != kThreadsKey) {
       fail(ErrorKind::kUsage, std::string("option '") + keys[i] + "': expected 'threads'");
     }
-    threads = threads_of(values[i]);
+    threads = hosted_threads(kThreadsKey, values[i]);
   }
   return std::make_unique<Delegate>(threads);
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "halftone/api/hosted_plan.h"
 #include "halftone/base/testing.h"
 
 namespace halftone::litert {
@@ -71,6 +72,15 @@ TEST(LiteRtHost, SaysWhatLiteRtRefuses) {
   expect_error(ErrorKind::kUsage, "LiteRT refuses to resize 'x'", [&] { host.resize(0, extents); });
   expect_error(ErrorKind::kUsage, "LiteRT refuses to let the delegate take its operators",
                [&] { host.replace(nodes, {}, delegate); });
+}
+
+TEST(HostedThreads, AreWholeNumbersFromOne) {
+  EXPECT_EQ(hosted_threads("threads", "12"), 12);
+  for (const std::string text : {"0", "-1", "2 ", "many", "99999999999", ""}) {
+    expect_error(ErrorKind::kUsage,
+                 "threads: expected a whole number of 1 or more, found '" + text + "'",
+                 [&] { hosted_threads("threads", text); });
+  }
 }
 
 }  // namespace

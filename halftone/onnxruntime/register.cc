@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators as ONNX Runtime asks for them, and the function by which it finds them.
-#include <charconv>
 #include <exception>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "halftone/api/hosted_plan.h"
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/own_operators.h"
 #include "halftone/formats/onnx/registry.h"
@@ -99,14 +99,7 @@ int threads_of(const Host& host, const OrtSessionOptions& options) {
   int has = 0;
   host.call<HasSessionConfigEntry>(&options, kThreadsKey, &has);
   if (has == 0) return 0;
-  const std::string text = host.text<GetSessionConfigEntry>(&options, kThreadsKey);
-  int threads = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (code != std::errc{} || end != text.data() + text.size() || threads < 1) {
-    fail(ErrorKind::kUsage,
-         std::string(kThreadsKey) + ": expected a whole number of 1 or more, found '" + text + "'");
-  }
-  return threads;
+  return hosted_threads(kThreadsKey, host.text<GetSessionConfigEntry>(&options, kThreadsKey));
 }
 
 void add_operators(const Host& host, OrtSessionOptions& options) {

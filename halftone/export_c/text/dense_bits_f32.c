@@ -1,14 +1,11 @@
-/* needs: bits ones bit_layer */
+/* needs: bits plane_sums_f32 bit_layer */
 /* y[o] from the counts of differing bits of planes, in this order. */
 static void ht_dense_bits_f32(const uint32_t *x, const uint32_t *w, const ht_bit_layer *layer,
                               float *y) {
   const int32_t n = layer->inputs;
   const uint32_t words = ((uint32_t)n + 31u) / 32u;
-  float x_sum = 0;
-  for (int32_t i = 0; i < layer->x_planes; ++i) {
-    const int32_t ones = (int32_t)ht_ones(x + (uint32_t)i * words, words);
-    x_sum += layer->x_scales[i] * (float)(2 * ones - n);
-  }
+  uint32_t totals[8];
+  const float x_sum = ht_plane_sums_f32(x, layer->x_planes, n, layer->x_scales, totals);
   for (int32_t o = 0; o < layer->outputs; ++o) {
     const float *scales = layer->scales + o * layer->w_planes;
     uint32_t counts[64];

@@ -1,4 +1,4 @@
-/* needs: signs ones */
+/* needs: signs plane_sums_f32 */
 /* A fully connected layer on bits as ht_bit_layer, whose weights are steps[o] times integers: plane j
    of output o counts +-steps[o] factors[j], its offset is steps[o] shift. */
 typedef struct {
@@ -19,11 +19,7 @@ static void ht_dense_even_f32(const uint32_t *x, const uint32_t *w, const ht_eve
   const uint32_t words = ((uint32_t)n + 31u) / 32u;
   const uint32_t columns = (uint32_t)planes * 4u;
   uint32_t totals[8];
-  float x_sum = 0;
-  for (int32_t i = 0; i < layer->x_planes; ++i) {
-    totals[i] = ht_ones(x + (uint32_t)i * words, words);
-    x_sum += layer->x_scales[i] * (float)(2 * (int32_t)totals[i] - n);
-  }
+  const float x_sum = ht_plane_sums_f32(x, layer->x_planes, n, layer->x_scales, totals);
   for (int32_t o = 0; o < layer->outputs; ++o) {
     const int32_t *each = sums + o % 4 * planes;
     const uint32_t *counts = w;

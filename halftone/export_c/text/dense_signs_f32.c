@@ -1,15 +1,11 @@
-/* needs: signs ones bit_layer add_digit_f32 */
+/* needs: signs plane_sums_f32 bit_layer add_digit_f32 */
 /* y[o] of the planes of a row, plane by plane, sixteen outputs at a time, whose planes `sums` has. */
 static void ht_dense_signs_f32(const uint32_t *x, const uint32_t *w, const ht_bit_layer *layer,
                                int32_t *sums, float *y) {
   const int32_t n = layer->inputs, planes = layer->w_planes;
   const uint32_t words = ((uint32_t)n + 31u) / 32u;
   uint32_t totals[8];
-  float x_sum = 0;
-  for (int32_t i = 0; i < layer->x_planes; ++i) {
-    totals[i] = ht_ones(x + (uint32_t)i * words, words);
-    x_sum += layer->x_scales[i] * (float)(2 * (int32_t)totals[i] - n);
-  }
+  const float x_sum = ht_plane_sums_f32(x, layer->x_planes, n, layer->x_scales, totals);
   for (int32_t o = 0; o < layer->outputs; ++o) {
     if (o % 16 == 0) {
       const int32_t some = layer->outputs - o < 16 ? layer->outputs - o : 16;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "halftone/lm/text/utf8.h"
 
@@ -27,9 +27,8 @@ std::string escape_of(char32_t character) {
     if (each == character) return std::string("\\") + letter;
   }
   if (character >= 0x20) return "";
-  std::array<char, 8> text{};
-  std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(character));
-  return text.data();
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  return std::string("\\u00") + kDigits[character >> 4] + kDigits[character & 15];
 }
 
 ByteSet digits_from(char first) {
