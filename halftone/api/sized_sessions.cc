@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/memory.h"
 
 namespace halftone {
 namespace {
@@ -24,16 +23,11 @@ std::size_t samples_of(const ir::Graph& graph, std::span<const ir::Shape> inputs
   return otherwise;
 }
 
-/// Of the memory that a session keeps.
-std::uint64_t bytes_of(const runtime::Plan& plan) {
-  return plan.packed_weight_bytes() + plan.constant_bytes() + plan.arena_bytes();
-}
-
 }  // namespace
 
 SizedSessions::SizedSessions(Network network, runtime::PlanSettings how,
                              std::uint64_t max_idle_bytes)
-    : network_(std::move(network)), how_(std::move(how)), max_idle_bytes_(max_idle_bytes) {}
+    : network_(std::move(network)), how_(std::move(how)), sessions_(max_idle_bytes) {}
 
 runtime::Session& SizedSessions::at(std::span<const ir::Shape> inputs) {
   const std::size_t expected = network_.graph.untied(network_.graph.inputs()).size();
@@ -41,18 +35,12 @@ runtime::Session& SizedSessions::at(std::span<const ir::Shape> inputs) {
     fail(ErrorKind::kShape, network_.name + ": expected " + std::to_string(expected) +
                                 " inputs, found " + std::to_string(inputs.size()));
   }
-  const auto known = std::ranges::find_if(
-      entries_, [&](const Entry& entry) { return std::ranges::equal(entry.shapes, inputs); });
-  if (known != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, known);
-    return *entries_.front().session;
-  }
-  add({inputs.begin(), inputs.end()}, plan(inputs));
-  return *entries_.front().session;
+  if (runtime::Session* known = sessions_.find(inputs)) return *known;
+  return add({inputs.begin(), inputs.end()}, plan(inputs));
 }
 
 runtime::Session& SizedSessions::last() {
-  if (!entries_.empty()) return *entries_.front().session;
+  if (runtime::Session* last = sessions_.last()) return *last;
   fail(ErrorKind::kUsage, network_.name +
                               ": expected the shapes of inputs before a run on memory, "
                               "since the network leaves extents open");
@@ -66,12 +54,11 @@ void SizedSessions::add(std::shared_ptr<const runtime::Plan> plan) {
   add(std::move(shapes), std::move(plan));
 }
 
-void SizedSessions::add(std::vector<ir::Shape> shapes, std::shared_ptr<const runtime::Plan> plan) {
-  Entry entry{std::move(shapes), nullptr, bytes_of(*plan)};
-  entry.session = std::make_unique<runtime::Session>(std::move(plan), states_);
-  states_ = entry.session->states();
-  entries_.push_front(std::move(entry));
-  forget_idle();
+runtime::Session& SizedSessions::add(std::vector<ir::Shape> shapes,
+                                     std::shared_ptr<const runtime::Plan> plan) {
+  runtime::Session& session = sessions_.add(std::move(shapes), std::move(plan), states_);
+  states_ = session.states();
+  return session;
 }
 
 std::shared_ptr<const runtime::Plan> SizedSessions::plan(std::span<const ir::Shape> inputs) const {
@@ -87,18 +74,7 @@ std::shared_ptr<const runtime::Plan> SizedSessions::plan(std::span<const ir::Sha
     fail(ErrorKind::kShape, network_.name + ": input '" + input.name + "': expected " +
                                 input.type.shape.to_string() + ", found " + inputs[i].to_string());
   }
-  require_memory(plan->packed_weight_bytes() + plan->constant_bytes(), "weights of a plan");
   return plan;
-}
-
-void SizedSessions::forget_idle() {
-  std::uint64_t idle = 0;
-  auto entry = std::next(entries_.begin());
-  for (; entry != entries_.end(); ++entry) {
-    idle += entry->bytes;
-    if (idle > max_idle_bytes_) break;
-  }
-  entries_.erase(entry, entries_.end());
 }
 
 void SizedSessions::reset() {

@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "halftone/api/network.h"
 #include "halftone/runtime/execute/session.h"
+#include "halftone/runtime/execute/session_cache.h"
 
 namespace halftone {
 
@@ -40,25 +40,18 @@ class SizedSessions {
   [[nodiscard]] runtime::Session& last();
 
   /// The sizes that are planned.
-  [[nodiscard]] std::size_t count() const { return entries_.size(); }
+  [[nodiscard]] std::size_t count() const { return sessions_.count(); }
   /// Makes the sessions forget: the next run begins as the first one did.
   void reset();
 
  private:
-  struct Entry {
-    std::vector<ir::Shape> shapes;
-    std::unique_ptr<runtime::Session> session;
-    std::uint64_t bytes = 0;
-  };
   [[nodiscard]] std::shared_ptr<const runtime::Plan> plan(std::span<const ir::Shape> inputs) const;
-  void add(std::vector<ir::Shape> shapes, std::shared_ptr<const runtime::Plan> plan);
-  void forget_idle();
+  runtime::Session& add(std::vector<ir::Shape> shapes, std::shared_ptr<const runtime::Plan> plan);
 
   Network network_;
   runtime::PlanSettings how_;
-  std::uint64_t max_idle_bytes_;
-  std::shared_ptr<runtime::StateMemory> states_;  // shared by the sessions
-  std::list<Entry> entries_;                      ///< the last one used comes first
+  std::shared_ptr<runtime::StateMemory> states_;  ///< shared by the sessions
+  runtime::SessionCache sessions_;
 };
 
 }  // namespace halftone

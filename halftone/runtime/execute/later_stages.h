@@ -4,17 +4,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
-#include <vector>
 
-#include "halftone/ir/extent.h"
+#include "halftone/ir/shape.h"
+#include "halftone/runtime/execute/session_cache.h"
 #include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
-
-class Session;
 
 /// The stages behind the first one of a network that computes some of its extents. When their
 /// numbers are there, the rest is a network of known extents: it is planned, and its plan and
@@ -30,7 +27,6 @@ class LaterStages {
 
   /// @pre the plan has a rest
   explicit LaterStages(std::shared_ptr<const Plan> plan);
-  ~LaterStages();
 
   /// @throws Error kShape if a number is negative, or does not fit the network; else as make_plan()
   ///         and Session::run()
@@ -41,17 +37,12 @@ class LaterStages {
   [[nodiscard]] const Session& last() const;
 
  private:
-  struct Entry {
-    ir::Sizes sizes;
-    std::unique_ptr<Session> session;
-    std::uint64_t bytes = 0;
-  };
-  [[nodiscard]] ir::Sizes sizes_of(const Values& values) const;
-  Session& session_for(const ir::Sizes& sizes);
-  void forget_idle();
+  /// The numbers of the extents, in the order of PlanRest::defined.
+  [[nodiscard]] ir::Shape numbers_of(const Values& values) const;
+  Session& session_for(const ir::Shape& numbers);
 
   std::shared_ptr<const Plan> plan_;
-  std::list<Entry> entries_;  ///< the last one used comes first
+  SessionCache sessions_{kMaxIdleBytes};  ///< by the numbers
 };
 
 }  // namespace halftone::runtime
