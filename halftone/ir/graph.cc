@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/extent.h"
+#include "halftone/ir/open_extents.h"
 
 namespace halftone::ir {
 
@@ -309,11 +310,7 @@ void Graph::infer_all() {
 std::vector<ValueId> Graph::defining_values(const Node& node) const {
   if (definitions_.empty()) return {};
   std::set<std::string> symbols;
-  const auto add = [&](Dim extent) {
-    if (is_expression(extent)) extent_of(extent).add_symbols(symbols);
-  };
-  for (const Dim extent : value(node.output).type.shape.dims()) add(extent);
-  if (const auto* slice = std::get_if<Slice>(&node.op)) add(static_cast<Dim>(slice->begin));
+  add_symbols(*this, node, symbols);
   std::vector<ValueId> values;
   for (const Definition& each : definitions_) {
     if (symbols.contains(each.symbol)) values.push_back(each.value);

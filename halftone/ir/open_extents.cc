@@ -32,6 +32,14 @@ void add_names(const Shape& shape, std::vector<std::string>& names) {
   }
 }
 
+void add_symbols(Dim extent, std::set<std::string>& names) {
+  if (extent < 0) extent_of(extent).add_symbols(names);
+}
+
+void add_symbols(const Shape& shape, std::set<std::string>& names) {
+  for (const Dim extent : shape.dims()) add_symbols(extent, names);
+}
+
 std::size_t filled(std::size_t extent, const Sizes& sizes) {
   const auto dim = static_cast<Dim>(extent);
   if (!is_expression(dim)) return extent;
@@ -39,6 +47,24 @@ std::size_t filled(std::size_t extent, const Sizes& sizes) {
 }
 
 }  // namespace
+
+void add_symbols(const Graph& graph, const Node& node, std::set<std::string>& names) {
+  add_symbols(graph.value(node.output).type.shape, names);
+  if (const auto* slice = std::get_if<Slice>(&node.op)) {
+    add_symbols(static_cast<Dim>(slice->begin), names);
+    add_symbols(static_cast<Dim>(slice->count), names);
+  }
+  if (const auto* result = std::get_if<LoopResult>(&node.op)) add_symbols(result->offset, names);
+  const auto* loop = std::get_if<Loop>(&node.op);
+  if (loop == nullptr) return;
+  if (loop->trips) add_symbols(*loop->trips, names);
+  for (const ValueId id : loop->body->inputs()) {
+    add_symbols(loop->body->value(id).type.shape, names);
+  }
+  for (const NodeId id : loop->body->topological_order()) {
+    add_symbols(*loop->body, loop->body->node(id), names);
+  }
+}
 
 Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
   if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = with_sizes(reshape->shape, sizes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ std::string how_to_give_extents(const Graph& graph);
 /// @throws Error kShape if two inputs show different numbers for one extent
 Sizes sizes_of(const Graph& graph, std::span<const ValueId> inputs,
                std::span<const std::optional<Shape>> found);
+
+/// Adds the symbols in the type of a node's output and in its attributes, also inside the body of a
+/// loop; kBatchSymbol for the batch.
+void add_symbols(const Graph& graph, const Node& node, std::set<std::string>& names);
 
 /// An operator with numbers in its attributes, where symbols have some.
 /// @param x  its first input, with numbers

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/ir/extent.h"
+#include "halftone/ir/open_extents.h"
 
 namespace halftone::ir {
 namespace {
@@ -15,15 +15,10 @@ using Symbols = std::set<std::string>;
 
 std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
 
-bool depends_on(Dim extent, const Symbols& symbols) {
-  if (!is_expression(extent)) return false;
+bool depends_on(const Graph& graph, const Node& node, const Symbols& symbols) {
   Symbols used;
-  extent_of(extent).add_symbols(used);
+  add_symbols(graph, node, used);
   return std::ranges::any_of(used, [&](const std::string& name) { return symbols.contains(name); });
-}
-
-bool depends_on(const Shape& shape, const Symbols& symbols) {
-  return std::ranges::any_of(shape.dims(), [&](Dim dim) { return depends_on(dim, symbols); });
 }
 
 /// Which values can be computed without some symbols.
@@ -36,10 +31,8 @@ std::vector<bool> computable(const Graph& graph, const Symbols& unknown) {
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
     const auto is_known = [&](ValueId input) { return input == kAbsent || known[index(input)]; };
-    const auto* slice = std::get_if<Slice>(&node.op);
-    const bool is_open = depends_on(graph.value(node.output).type.shape, unknown) ||
-                         (slice != nullptr && depends_on(static_cast<Dim>(slice->begin), unknown));
-    known[index(node.output)] = !is_open && std::ranges::all_of(node.inputs, is_known);
+    known[index(node.output)] =
+        std::ranges::all_of(node.inputs, is_known) && !depends_on(graph, node, unknown);
   }
   return known;
 }
@@ -58,29 +51,33 @@ bool may_hand(const ValueType& type, HandOver what) {
   return what == HandOver::kDense ? type.encoding.is_dense() : type.is_dense(ElementType::kFloat32);
 }
 
-/// The values of the first stage that the rest reads.
+/// The values of the first stage that the rest reads, in the order in which the outputs of the
+/// network depend on them: the same in files that list its nodes in another order.
 /// @param known  computable() without the definitions
 std::vector<ValueId> handed_values(const Graph& graph, const std::vector<bool>& known,
                                    HandOver what) {
-  std::vector<bool> needed(graph.num_values(), false);
-  for (const ValueId id : graph.outputs()) needed[index(id)] = !known[index(id)];
-  for (const Definition& each : graph.definitions()) {
-    if (what == HandOver::kFloats || !known[index(each.value)]) needed[index(each.value)] = true;
+  std::vector<ValueId> next;  // the last one comes first
+  for (const ValueId id : graph.outputs()) {
+    if (!known[index(id)]) next.push_back(id);
   }
+  for (const Definition& each : graph.definitions()) {
+    if (what == HandOver::kFloats || !known[index(each.value)]) next.push_back(each.value);
+  }
+  std::ranges::reverse(next);
+  std::vector<bool> visited(graph.num_values(), false);
   std::vector<ValueId> handed;
-  const std::vector<NodeId> order = graph.topological_order();
-  for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    const Node& node = graph.node(*id);
-    if (!needed[index(node.output)]) continue;
-    if (known[index(node.output)] && may_hand(graph.value(node.output).type, what)) {
-      handed.push_back(node.output);
+  while (!next.empty()) {
+    const ValueId id = next.back();
+    next.pop_back();
+    if (id == kAbsent || visited[index(id)] || !graph.producer(id)) continue;
+    visited[index(id)] = true;
+    if (known[index(id)] && may_hand(graph.value(id).type, what)) {
+      handed.push_back(id);
       continue;
     }
-    for (const ValueId input : node.inputs) {
-      if (input != kAbsent) needed[index(input)] = true;
-    }
+    const std::vector<ValueId>& inputs = graph.node(*graph.producer(id)).inputs;
+    next.insert(next.end(), inputs.rbegin(), inputs.rend());
   }
-  std::ranges::reverse(handed);
   return handed;
 }
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <set>
+
 #include "halftone/base/testing.h"
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/extent.h"
@@ -81,6 +84,51 @@ TEST(Stages, OfFloatsLeaveTheSearchToTheRestAndJoinAgain) {
   verify(joined);
   EXPECT_THAT(names_of(joined, joined.outputs()), ElementsAre("y", "twice"));
   EXPECT_EQ(joined.definitions().size(), 1U);
+}
+
+/// Adds a loop that doubles [1] as often as an extent says, and has no result of that extent.
+ValueId add_doubling(Graph& graph, Dim trips, ValueId first) {
+  auto body = std::make_shared<Graph>();
+  body->add_input("t", dense_type(ElementType::kInt64, Shape{}));
+  const ValueId s = body->add_input("s", test::float_type({1}));
+  body->add_output(body->add_node("double", Binary{BinaryKind::kAdd, {}}, {s, s}));
+  Tensor yes(ElementType::kBool, Shape{});
+  yes.bytes()[0] = std::byte{1};
+  const ValueId go = graph.add_constant("go", std::move(yes));
+  const Loop loop{.body = body, .trips = trips, .keeps = {true}};
+  const ValueId record = graph.add_node("loop", loop, {go, kAbsent, first});
+  return graph.add_node("doubled", results_of(loop)[0], {record});
+}
+
+TEST(Stages, LeaveALoopOfAComputedNumberOfIterationsToTheRest) {
+  Graph graph = network(6);
+  const float one = 1;
+  const ValueId first = graph.add_constant("first", Tensor::from<float>({1}, std::span(&one, 1)));
+  graph.add_output(add_doubling(graph, dim_of(Extent::symbol("#0")), first));
+  verify(graph);
+  const Stages stages = split_stages(graph, HandOver::kDense);
+  EXPECT_THAT(names_of(stages.rest, stages.rest.outputs()), ElementsAre("y", "doubled"));
+  std::vector<Tensor> inputs;
+  inputs.push_back(test::floats({6}, {1, 0, 2, 0, 3, 0}));
+  EXPECT_EQ(evaluate_graph(graph, inputs)[2].as<float>()[0], 8);
+}
+
+TEST(AddSymbols, NamesThoseOfLoopsAndSlices) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", test::float_type({1}));
+  const ValueId y = add_doubling(graph, dim_of(Extent::symbol("H") * 2), x);
+  const auto symbols_of = [&](ValueId id) {
+    std::set<std::string> names;
+    add_symbols(graph, graph.node(*graph.producer(id)), names);
+    return names;
+  };
+  EXPECT_THAT(symbols_of(y), ElementsAre());
+  EXPECT_THAT(symbols_of(graph.node(*graph.producer(y)).inputs[0]), ElementsAre("H"));
+  const ValueId all = graph.add_node("all", BroadcastTo{{kBatch}}, {x});
+  EXPECT_THAT(symbols_of(all), ElementsAre(kBatchSymbol));
+  const Slice at{0, static_cast<std::size_t>(dim_of(Extent::symbol("W"))), 1, 1};
+  const ValueId list = graph.add_node("list", BroadcastTo{{dim_of(Extent::symbol("H"))}}, {x});
+  EXPECT_THAT(symbols_of(graph.add_node("one", at, {list})), ElementsAre("W"));
 }
 
 TEST(Stages, RefuseStates) {

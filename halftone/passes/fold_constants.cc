@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
+#include <string>
 
+#include "halftone/ir/open_extents.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/passes/rewrite.h"
 #include "halftone/passes/simplify.h"
@@ -38,7 +41,10 @@ bool keeps_storage(const ir::Graph& graph, const ir::Node& node) {
 }
 
 bool may_fold(const ir::Graph& graph, const ir::Node& node, const FoldOptions& options) {
-  if (std::holds_alternative<ir::Encode>(node.op)) return false;
+  // A loop may take long, and a plan of its body is faster than the reference implementation.
+  if (std::holds_alternative<ir::Encode>(node.op) || std::holds_alternative<ir::Loop>(node.op)) {
+    return false;
+  }
   if (keeps_storage(graph, node) && !options.widen) return false;
   std::size_t input_bytes = 0;
   for (const ir::ValueId input : node.inputs) {
@@ -48,7 +54,9 @@ bool may_fold(const ir::Graph& graph, const ir::Node& node, const FoldOptions& o
     input_bytes += tensor->bytes().size();
   }
   const ir::ValueType& type = graph.value(node.output).type;
-  if (!type.shape.is_static()) return false;
+  std::set<std::string> symbols;  // also of attributes
+  ir::add_symbols(graph, node, symbols);
+  if (!symbols.empty()) return false;
   if (widens_storage(graph, node)) return true;  // four times what the file holds at most
   const std::size_t bytes = type.shape.element_count() * ir::size_bytes(type.encoding.element);
   return bytes <= input_bytes + options.max_growth_bytes;

@@ -39,6 +39,22 @@ TEST(FoldConstants, ComputesNodesOfConstants) {
   EXPECT_FALSE(test::run_checked(sum.graph, fold));
 }
 
+TEST(FoldConstants, LeavesLoopsToTheirPlans) {
+  Sum sum;
+  auto body = std::make_shared<Graph>();
+  body->add_input("t", ir::dense_type(ir::ElementType::kInt64, ir::Shape{}));
+  const ValueId s = body->add_input("s", ir::test::float_type({2}));
+  body->add_output(body->add_node("twice", kAdd, {s, s}));
+  ir::Tensor yes(ir::ElementType::kBool, ir::Shape{});
+  yes.bytes()[0] = std::byte{1};
+  const ValueId go = sum.graph.add_constant("go", std::move(yes));
+  const ValueId first = sum.graph.add_constant("first", floats({2}, {1, 2}));
+  const ir::Loop loop{.body = body, .trips = kBatch, .keeps = {true}};
+  const ValueId record = sum.graph.add_node("loop", loop, {go, ir::kAbsent, first});
+  sum.finish(sum.graph.add_node("last", ir::results_of(loop)[0], {record}));
+  EXPECT_FALSE(test::run_checked(sum.graph, fold));
+}
+
 TEST(FoldConstants, AnOutputBecomesAConstantOfItsName) {
   Sum sum;
   const ValueId a = sum.graph.add_constant("a", floats({2}, {1, 2}));

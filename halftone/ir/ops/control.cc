@@ -235,7 +235,10 @@ ValueType infer_types(const Loop& op, InputTypes inputs) {
               std::to_string(inputs.size()));
   require_dense(inputs, 0);
   require_flag(*inputs[0], ElementType::kBool, "condition");
-  if (inputs[1] != nullptr) require_flag(*inputs[1], ElementType::kInt64, "iterations");
+  if (inputs[1] != nullptr) {
+    require_flag(*inputs[1], ElementType::kInt64, "iterations");
+    require(!op.trips, "a limit of iterations beside their known number");
+  }
   for (std::size_t i = kFirstState; i < inputs.size(); ++i) {
     require_dense(inputs, i);
     const std::size_t read = i - kFirstState - op.num_states();

@@ -200,7 +200,9 @@ std::string_view to_string(ReduceKind kind) {
 
 ValueType infer_types(const Reduce& op, InputTypes inputs) {
   require_dense(inputs, 0);
-  require_axes(inputs[0]->shape, op.axes);
+  // A count, as of what is found, may be of all samples together.
+  const bool counts = op.kind == ReduceKind::kSum && inputs[0]->is_dense(ElementType::kInt64);
+  require_axes(counts ? inputs[0]->shape.with_batch(1) : inputs[0]->shape, op.axes);
   const bool compares = op.kind == ReduceKind::kMax || op.kind == ReduceKind::kMin;
   require(compares || inputs[0]->encoding.element != ElementType::kBool,
           "input 0: expected float32 or integers, found " + inputs[0]->to_string());

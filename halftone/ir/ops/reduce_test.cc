@@ -80,6 +80,12 @@ TEST(Reduce, LogSumExpTakesLargeNumbers) {
   EXPECT_NEAR(y.as<float>()[0], 1000 + std::log(2.0), 1e-3);
 }
 
+TEST(Reduce, CountsOverAllSamples) {
+  const ValueType counts = dense_type(ElementType::kInt64, {kBatch, 4});
+  EXPECT_EQ(test::infer(Reduce{ReduceKind::kSum, {0, 1}, false}, {counts}),
+            dense_type(ElementType::kInt64, {}));
+}
+
 TEST(Reduce, RejectsUnsupportedOperands) {
   expect_error(ErrorKind::kShape, "axis 2 does not fit [3, 4]", [] {
     infer_shape(Reduce{ReduceKind::kSum, {2}, true}, {{3, 4}});
