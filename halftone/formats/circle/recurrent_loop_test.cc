@@ -239,6 +239,23 @@ TEST(Branches, NeedOneType) {
                                       "other: expected one type"));
 }
 
+TEST(Branches, RefuseExtentsThatDependOnData) {
+  FileBuilder file;
+  const FileTensor three{{3}};
+  const auto x = file.tensor(three);
+  const auto flag = file.tensor({{1}, TensorType::BOOL});
+  schema::IfOptionsT options;
+  options.then_subgraph_index = options.else_subgraph_index = 1;
+  const FileTensor indices{{-1, 1}, TensorType::INT64};
+  file.ends({x, flag}, {file.computed(Op::kIf, {flag, x}, indices, united(options))});
+  file.subgraph();
+  const auto inner = file.tensor(three);
+  file.ends({inner}, {file.computed(Op::kWhere, {inner}, indices)});
+  const Error error = error_of([&] { import_circle(file.bytes()); });
+  EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+  EXPECT_THAT(error.what(), HasSubstr("extents that depend on data in a subgraph"));
+}
+
 TEST(Branches, ThatDoubleAreRefused) {
   constexpr int kLevels = 18;
   FileBuilder file;

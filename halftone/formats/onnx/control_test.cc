@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/testing.h"
 
@@ -93,6 +94,39 @@ TEST(If, OnDataNeedsBranchesOfOneType) {
   expect_failure(model, ErrorKind::kUnsupported,
                  "output 'y' is float32[N, 4] in one branch and float32[N, 2] in the other: "
                  "expected one type");
+}
+
+/// x, or those elements of it that are not zero.
+TestModel choosing() {
+  TestModel model;
+  model.input("x", {3}).input("c", {}, TensorProto::BOOL).output("y");
+  NodeProto& node = model.node("If", {"c"}, {"y"});
+  set_branch(node, "then_branch", "Abs");
+  set_branch(node, "else_branch", "Compress");
+  NodeProto& compress = *node.mutable_attribute(1)->mutable_g()->mutable_node(0);
+  compress.add_input("chosen");
+  NodeProto& cast = *node.mutable_attribute(1)->mutable_g()->add_node();
+  fill(cast, "Cast", {"x"}, "chosen");
+  set(cast, "to", std::int64_t{TensorProto::BOOL});
+  node.mutable_attribute(1)->mutable_g()->mutable_node()->SwapElements(0, 1);
+  return model;
+}
+
+TEST(If, HasAsManyElementsAsTheBranch) {
+  const ir::Graph graph = choosing().import();
+  const ir::Graph again = import_onnx(export_onnx(graph), {});
+  const auto run_with = [&](std::uint8_t condition, std::vector<float> x) {
+    ir::Tensor flag(ir::ElementType::kBool, ir::Shape{});
+    flag.bytes()[0] = std::byte{condition};
+    const auto inputs = list(floats({3}, x), std::move(flag));
+    const auto found = numbers(run_reference(graph, inputs)[0]);
+    EXPECT_EQ(numbers(run_reference(again, inputs)[0]), found);
+    return found;
+  };
+  EXPECT_THAT(run_with(1, {-3, 0, 0}), ElementsAre(3, 0, 0));
+  EXPECT_THAT(run_with(0, {-3, 0, 0}), ElementsAre(-3));
+  EXPECT_THAT(run_with(0, {0, 4, 5}), ElementsAre(4, 5));
+  EXPECT_THAT(run_with(0, {0, 0, 0}), ElementsAre());
 }
 
 TEST(If, NamesLayersOfBranchesByTheirWeights) {

@@ -148,10 +148,19 @@ TEST(Loop, WithoutAnEndStopsAtTheGivenNumber) {
                          [&] { run_all(graph, list(floats({1}, {0}))); });
 }
 
-TEST(Loop, OfAComputedNumberHasStatesOnly) {
+TEST(Loop, OfAComputedNumberHasAsManyRows) {
   TestModel model = summing("limit", "").input("limit", {}, TensorProto::INT64);
-  expect_failure(model, ErrorKind::kUnsupported,
-                 "output 'sums' has a row for each iteration, and only a run tells how many");
+  const auto run = [&](std::int64_t limit) {
+    return run_both(
+        model, list(floats({2}, {1, 2}), ir::Tensor::from<std::int64_t>({}, std::span(&limit, 1))));
+  };
+  const auto y = run(2);
+  EXPECT_THAT(y[0], ElementsAre(3, 22));
+  EXPECT_THAT(y[1], ElementsAre(2, 12, 3, 22));
+  for (const std::int64_t none : {0, -4}) {
+    EXPECT_THAT(run(none)[0], ElementsAre(1, 2));
+    EXPECT_TRUE(run(none)[1].empty());
+  }
   NodeProto& node = *model.proto().mutable_graph()->mutable_node(0);
   node.mutable_output()->RemoveLast();
   node.mutable_attribute(0)->mutable_g()->mutable_output()->RemoveLast();

@@ -82,6 +82,7 @@ void import_suppression(OperatorImport& op) {
   if (with_scores && number_of(op, 5) != 0) {
     fail(ErrorKind::kUnsupported, "expected a sigma of 0: scores that decay");
   }
+  op.importer().charge(static_cast<std::size_t>(most[0]) * sizeof(std::int64_t));
   ir::NonMaxSuppression suppression;
   suppression.max_per_class = static_cast<std::size_t>(most[0]);
   // TFLite suppresses from the threshold on, we above it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // If: the branch that a known condition chooses, or both and a Where.
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -8,6 +10,7 @@
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -26,6 +29,53 @@ std::vector<Binding> import_branch(NodeBuilder& node, const std::string& name) {
 bool may_be_equal(const ir::ValueType& a, const ir::ValueType& b) {
   return a.encoding == b.encoding && a.shape.rank() == b.shape.rank() &&
          std::ranges::equal(a.shape.dims(), b.shape.dims(), ir::may_be_equal);
+}
+
+/// Whether extents that differ may both be right when the network runs: an expression and a number,
+/// or extents that the network computes.
+bool needs_choice(ir::Dim a, ir::Dim b) {
+  if (a == b || (!ir::is_expression(a) && !ir::is_expression(b))) return false;
+  std::set<std::string> symbols;
+  for (const ir::Dim extent : {a, b}) {
+    if (!ir::is_expression(extent)) return true;
+    ir::extent_of(extent).add_symbols(symbols);
+  }
+  return std::ranges::any_of(symbols, ir::is_computed);
+}
+
+/// A value with zeros behind its elements along an axis.
+ir::ValueId padded(NodeBuilder& node, ir::ValueId x, std::size_t axis, const Extent& extent) {
+  ir::Shape shape = node.type(x).shape;
+  const Extent more = extent - ir::extent_of(shape[axis]);
+  if (more == Extent(0)) return x;
+  shape[axis] = ir::dim_of(more);
+  const ir::ValueId zero = node.add_scalar(0.0, node.type(x).encoding.element);
+  return node.emit(ir::Concat{axis}, {x, node.emit(ir::BroadcastTo{shape}, {zero})});
+}
+
+/// The value of one of two branches. Along axes where they have different numbers of elements, both
+/// are padded to the larger one, and the result has as many as the branch that is taken.
+ir::ValueId choose(NodeBuilder& node, ir::ValueId condition, ir::ValueId a, ir::ValueId b) {
+  const ir::Shape first = node.type(a).shape;
+  const ir::Shape second = node.type(b).shape;
+  for (std::size_t axis = 0; axis < first.rank(); ++axis) {
+    if (!needs_choice(first[axis], second[axis])) continue;
+    const Extent most = Extent::greatest(ir::extent_of(first[axis]), ir::extent_of(second[axis]));
+    a = padded(node, a, axis, most);
+    b = padded(node, b, axis, most);
+  }
+  ir::ValueId y = emit_where(node, condition, a, b);
+  for (std::size_t axis = 0; axis < first.rank(); ++axis) {
+    if (!needs_choice(first[axis], second[axis])) continue;
+    const auto extent = [&](const ir::Shape& shape) {
+      const Integers one{true, ir::ElementType::kInt64, {ir::extent_of(shape[axis])}};
+      return node.state().add_integers(node.output_name() + "/extent", one);
+    };
+    const Extent count =
+        node.computed_extent(emit_where(node, condition, extent(first), extent(second)));
+    y = node.emit(ir::Slice{axis, 0, 1, static_cast<std::size_t>(ir::dim_of(count))}, {y});
+  }
+  return y;
 }
 
 /// Binds an output to a choice between what two branches computed. A plan leaves out the steps of
@@ -49,7 +99,7 @@ void bind_choice(NodeBuilder& node, std::size_t i, ir::ValueId condition,
                              " in one branch and " + node.type(b).to_string() +
                              " in the other: expected one type");
   }
-  const ir::ValueId y = emit_where(node, condition, a, b);
+  const ir::ValueId y = choose(node, condition, a, b);
   const auto narrow = node.state().widened.find(a);
   if (narrow == node.state().widened.end()) return node.set_output(i, y);
   node.set_output(i, y, narrow->second);

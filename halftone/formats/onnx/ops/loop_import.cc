@@ -160,12 +160,17 @@ ir::ValueId scalar(NodeBuilder& node, ir::ValueId id, ir::ElementType element,
   return node.reshape(id, {});
 }
 
-/// The number of iterations of a Loop, as far as the import knows it.
+/// The number of iterations of a Loop, as far as the import knows it. A number that the network
+/// computes is an extent of results that have a row for each iteration.
 void read_limit(NodeBuilder& node, FileLoop& loop) {
   if (!node.has_input(0)) return;
   const auto known = node.integers(0);
   if (!known || known->values.size() != 1) {
     loop.limit = scalar(node, node.input(0), ir::ElementType::kInt64, "iterations");
+    if (loop.op.stacks.empty()) return;
+    const ir::ValueId zero = node.add_scalar(0.0, ir::ElementType::kInt64);
+    loop.op.trips = checked_dim(node.computed_extent(
+        emit_binary(node, ir::BinaryKind::kMax, std::exchange(loop.limit, ir::kAbsent), zero)));
     return;
   }
   const Extent& count = known->values[0];
@@ -179,6 +184,8 @@ void read_limit(NodeBuilder& node, FileLoop& loop) {
 FileLoop read_loop(NodeBuilder& node) {
   constexpr std::size_t kFirstLoopState = 2;
   FileLoop loop{.body = &body_of(node), .counts = true};
+  const std::size_t states = node.num_inputs() - std::min(kFirstLoopState, node.num_inputs());
+  loop.op.stacks.resize(node.num_outputs() - std::min(states, node.num_outputs()));
   read_limit(node, loop);
   loop.condition = node.has_input(1)
                        ? scalar(node, node.input(1), ir::ElementType::kBool, "condition")
@@ -189,11 +196,9 @@ FileLoop read_loop(NodeBuilder& node) {
   for (std::size_t i = kFirstLoopState; i < node.num_inputs(); ++i) {
     loop.states.push_back(node.input(i));
   }
-  const std::size_t states = loop.states.size();
   check_count("inputs", kFirstLoopState + states, loop.body->input_size());
   check_count("outputs", 1 + std::max(states, node.num_outputs()), loop.body->output_size());
   for (std::size_t i = 0; i < states; ++i) loop.op.keeps.push_back(node.has_output(i));
-  loop.op.stacks.resize(node.num_outputs() - std::min(states, node.num_outputs()));
   return loop;
 }
 
