@@ -23,21 +23,37 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-/// Iterations that a fit looks at, and runs of the network that they come from.
+/// Iterations that a fit looks at, runs of the network that they come from, and the memory of
+/// either.
 constexpr std::size_t kMaxIterations = 4096;
+constexpr std::size_t kMaxBytes = std::size_t{512} << 20;
 constexpr std::size_t kMaxRuns = 1024;
+
+/// How many tensors of each of these values fit the memory; at least one.
+/// @param values  of known extents
+std::size_t max_kept(const ir::Graph& graph, std::span<const ValueId> values, std::size_t most) {
+  std::size_t bytes = 1;
+  for (const ValueId id : values) {
+    const ir::ValueType& type = graph.value(id).type;
+    bytes +=
+        type.shape.element_count() * std::max(sizeof(float), ir::size_bytes(type.encoding.element));
+  }
+  return std::clamp<std::size_t>(kMaxBytes / bytes, 1, most);
+}
 
 /// A random subset of all iterations: each is as likely to be in it.
 class Iterations {
  public:
-  explicit Iterations(std::uint64_t seed) : random_(seed) {}
+  /// @param body  without the batch
+  Iterations(const ir::Graph& body, std::uint64_t seed)
+      : random_(seed), max_kept_(max_kept(body, body.inputs(), kMaxIterations)) {}
 
   void add(const std::vector<ir::Tensor>& operands) {
     const std::size_t index = seen_++;
-    if (index < kMaxIterations) {
+    if (index < max_kept_) {
       kept_.emplace_back();
       keep(operands, kept_.back());
-    } else if (const std::size_t at = random_.below(seen_); at < kMaxIterations) {
+    } else if (const std::size_t at = random_.below(seen_); at < max_kept_) {
       keep(operands, kept_[at]);
     }
   }
@@ -80,6 +96,7 @@ class Iterations {
   }
 
   Random random_;
+  std::size_t max_kept_;
   std::size_t seen_ = 0;
   std::vector<std::vector<ir::Tensor>> kept_;  ///< float32
 };
@@ -103,7 +120,8 @@ std::vector<std::vector<ir::Tensor>> loop_inputs(const ir::Graph& graph, NodeId 
                                 .batch_axes = feed.batch_axes,
                                 .whole_runs = true},
                                feed.fill);
-  std::vector<std::vector<ir::Tensor>> runs(std::min(stream.num_batches(), kMaxRuns));
+  const std::size_t most = max_kept(before, before.outputs(), kMaxRuns);
+  std::vector<std::vector<ir::Tensor>> runs(std::min(stream.num_batches(), most));
   stream.visit(
       [&](std::size_t batch) { return batch < runs.size(); },
       [&](std::size_t batch, runtime::Batch values) { runs[batch] = std::move(values.outputs); });
@@ -115,7 +133,7 @@ Iterations iterations_of(const ir::Graph& graph, NodeId id, const data::Dataset&
                          std::uint64_t seed) {
   const ir::Node& node = graph.node(id);
   const auto& loop = std::get<ir::Loop>(node.op);
-  Iterations iterations(seed);
+  Iterations iterations(*loop.body, seed);
   runtime::Session session(
       runtime::make_plan(*loop.body, {.execution = {.float_order = runtime::FloatOrder::kFixed}}));
   for (const std::vector<ir::Tensor>& run : loop_inputs(graph, id, data)) {
