@@ -2,38 +2,48 @@
 #include "halftone/lm/generate/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
+#include "halftone/kernels/activation/activation.h"
 
 namespace halftone::lm {
 namespace {
 
-bool is_before(const TokenLogit& a, const TokenLogit& b) {
+/// Whether a token comes before another one, from the highest logit down. An object, which sorting
+/// calls without a jump.
+constexpr auto kIsBefore = [](const TokenLogit& a, const TokenLogit& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
-}
+};
 
-/// Tokens that may be drawn. They are in the order of ids, or from the highest logit down; sorting
-/// a whole vocabulary would take longer than many models do, so only as many are sorted as needed.
+/// Tokens that may be drawn, in the order of ids, or from the highest logit down. The whole
+/// vocabulary is not sorted, which would take longer than many models do: tokens are put into
+/// buckets by logit, and only one bucket is sorted.
 class Candidates {
  public:
   /// @pre there are some, in the order of ids, with finite logits
   explicit Candidates(std::vector<TokenLogit>& candidates)
-      : all_(candidates), highest_(std::ranges::min_element(all_, is_before)->logit) {}
+      : all_(candidates), highest_(std::ranges::min_element(all_, kIsBefore)->logit) {}
 
   void keep_top(std::size_t count) {
     if (count == 0 || count >= all_.size()) return;
-    sort_first(count);
-    shorten(count);
+    const auto end = all_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(all_.begin(), end, all_.end(), kIsBefore);
+    std::sort(all_.begin(), end, kIsBefore);
+    all_.resize(count);
   }
   void keep_probable(double p) {
     if (p >= 1) return;
-    shorten(first_of_sum(1, p) + 1);
+    const TokenLogit last = first_of_sum(1, p);
+    std::erase_if(all_, [&](const TokenLogit& each) { return kIsBefore(last, each); });
   }
   void keep_near_highest(double min_p) {
     if (min_p <= 0) return;
@@ -41,49 +51,55 @@ class Candidates {
     // The highest one stays even if `least` was rounded up.
     std::erase_if(
         all_, [&](const TokenLogit& each) { return each.logit < least && each.logit < highest_; });
-    sorted_ = std::min(sorted_, all_.size());
   }
   /// @pre temperature > 0
-  [[nodiscard]] TokenId draw(double temperature, Random& random) {
-    return all_[first_of_sum(temperature, random.uniform())].id;
+  [[nodiscard]] TokenId draw(double temperature, Random& random) const {
+    return first_of_sum(temperature, random.uniform()).id;
   }
 
  private:
-  /// Keeps the first `count`, which are sorted.
-  void shorten(std::size_t count) {
-    all_.resize(count);
-    sorted_ = count;
+  static constexpr std::size_t kBuckets = 512;
+  static constexpr float kBucketsPerFactorE = 16;  ///< the last one has all below e^-32
+
+  /// By its logarithm relative to the highest weight, at most 0: later ones have lower logits.
+  static std::size_t bucket_of(float log_weight) {
+    return static_cast<std::size_t>(std::min(-log_weight * kBucketsPerFactorE, kBuckets - 1.0F));
   }
-  [[nodiscard]] double weight(const TokenLogit& candidate, double temperature) const {
-    return elementary::exp((candidate.logit - highest_) / temperature);
-  }
-  /// The index, from the highest logit down, at which the sum of probabilities is `share` or more.
-  std::size_t first_of_sum(double temperature, double share) {
-    // In the order of ids if nothing was sorted: an order that no library chooses.
-    double total = 0;
-    for (const TokenLogit& each : all_) total += weight(each, temperature);
-    double sum = 0;
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      sort_first(i + 1);
-      sum += weight(all_[i], temperature);
-      if (sum >= share * total && sum > 0) return i;
+  /// Logarithms of the weights exp((logit - highest) / temperature).
+  [[nodiscard]] std::vector<float> log_weights(double temperature) const {
+    constexpr double kNothing = -1000;  // exp() of it is 0
+    std::vector<float> logs(all_.size());
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      logs[i] = static_cast<float>(std::max((all_[i].logit - highest_) / temperature, kNothing));
     }
-    return all_.size() - 1;
+    return logs;
   }
-  /// Puts the `count` highest in order, and more in advance: each time four times as many.
-  void sort_first(std::size_t count) {
-    if (count <= sorted_) return;
-    std::size_t end = std::max({count, std::size_t{128}, 4 * sorted_});
-    if (end > all_.size() / 4) end = all_.size();
-    const auto at = [&](std::size_t i) { return all_.begin() + static_cast<std::ptrdiff_t>(i); };
-    if (end < all_.size()) std::nth_element(at(sorted_), at(end), all_.end(), is_before);
-    std::sort(at(sorted_), at(end), is_before);
-    sorted_ = end;
+  /// The token, from the highest logit down, at which the sum of probabilities is `share` or more.
+  /// @param share  from 0 to 1
+  [[nodiscard]] TokenLogit first_of_sum(double temperature, double share) const {
+    const std::vector<float> logs = log_weights(temperature);
+    std::vector<float> weights(logs.size());
+    kernels::exp(logs, weights);
+    std::array<double, kBuckets> sums{};
+    for (std::size_t i = 0; i < logs.size(); ++i) sums[bucket_of(logs[i])] += double{weights[i]};
+    const double wanted = share * std::accumulate(sums.begin(), sums.end(), 0.0);
+    std::size_t bucket = 0;
+    double sum = 0;
+    while (sum + sums[bucket] < wanted) sum += sums[bucket++];  // the same sum, so it ends
+    std::vector<std::pair<TokenLogit, double>> sorted;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      if (bucket_of(logs[i]) == bucket && weights[i] > 0) sorted.emplace_back(all_[i], weights[i]);
+    }
+    std::ranges::sort(sorted, kIsBefore, &std::pair<TokenLogit, double>::first);
+    for (const auto& [token, weight] : sorted) {
+      sum += weight;
+      if (sum >= wanted) return token;
+    }
+    return sorted.back().first;  // the sum was rounded down
   }
 
   std::vector<TokenLogit>& all_;
   double highest_;
-  std::size_t sorted_ = 0;
 };
 
 void check_option(bool is_good, const std::string& name, const char* expected, double found) {
@@ -147,7 +163,7 @@ void Sampler::lower_repeated() {
 TokenId Sampler::sample(std::span<const float> logits) {
   collect(logits);
   if (options_.repeat_penalty != 1) lower_repeated();
-  if (options_.temperature == 0) return std::ranges::min_element(candidates_, is_before)->id;
+  if (options_.temperature == 0) return std::ranges::min_element(candidates_, kIsBefore)->id;
   Candidates candidates(candidates_);
   candidates.keep_top(options_.top_k);
   candidates.keep_probable(options_.top_p);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/generate/sampler.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
+#include "halftone/base/random.h"
 #include "halftone/base/testing.h"
 
 namespace halftone::lm {
@@ -91,6 +95,34 @@ TEST(Samplers, DrawFromManyTokensWithoutSortingThem) {
   half.top_p = 0.5;
   const auto found = counts(half, logits, 500);
   for (const auto& [token, count] : found) EXPECT_GE(token % 7, 4) << token;
+}
+
+TEST(Samplers, DrawWhereTheSumOfSortedProbabilitiesReachesAShare) {
+  // Logits from -50 to 10, in steps of 1/8, so that many are equal.
+  Random values(5);
+  std::vector<float> logits(20'000);
+  for (float& each : logits) each = std::round(static_cast<float>(values.uniform()) * 480) / 8 - 50;
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return logits[i]; });
+  for (const double temperature : {0.01, 1.0, 40.0}) {
+    std::vector<double> sums(1, 0.0);  // in front of each token
+    for (const std::size_t i : order) {
+      sums.push_back(sums.back() + std::exp((double{logits[i]} - 10) / temperature));
+    }
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      SamplingOptions options = plain(temperature);
+      options.seed = seed;
+      const auto token = static_cast<std::size_t>(Sampler(options).sample(logits));
+      const auto at = static_cast<std::size_t>(std::ranges::find(order, token) - order.begin());
+      // Logarithms of weights are rounded to float32, so that a weight above e^-29, below which all
+      // are nothing, is off by 29 * 2^-24 of itself, and by two units of exp() in float32.
+      const double wanted = Random(seed).uniform() * sums.back();
+      const double bound = 31 * 0x1p-23 * sums.back();
+      EXPECT_LE(sums[at], wanted + bound) << temperature << ", " << seed;
+      EXPECT_GE(sums[at + 1], wanted - bound) << temperature << ", " << seed;
+    }
+  }
 }
 
 TEST(Samplers, KeepTheTopTokens) {
