@@ -4,6 +4,7 @@
 #include <flatbuffers/flexbuffers.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -117,9 +118,9 @@ class FieldWriter {
   flexbuffers::Builder& builder_;
 };
 
-/// Calls read_fields(reader) with a FieldReader for the map.
+/// Calls read(map) with the map that the bytes hold.
 template <typename Read>
-void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
+void with_map(std::span<const std::byte> bytes, Read&& read) {
   check(!bytes.empty() && bytes.size() <= kMaxBytes,
         "expected at most " + std::to_string(kMaxBytes) + " bytes, found " +
             std::to_string(bytes.size()));
@@ -130,12 +131,50 @@ void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
   check(flexbuffers::VerifyBuffer(data, bytes.size(), &reuse_tracker), "expected FlexBuffers");
   const flexbuffers::Reference root = flexbuffers::GetRoot(data, bytes.size());
   check(root.IsMap(), "expected a map");
-  const flexbuffers::Map map = root.AsMap();
-  const FieldReader read(map);
-  std::int64_t version = 0;
-  read(kVersionKey, version);
-  check_low_bit_version(version);
-  read_fields(read);
+  read(root.AsMap());
+}
+
+/// Calls read_fields(reader) with a FieldReader for the map of one of our operators.
+template <typename Read>
+void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
+  with_map(bytes, [&](const flexbuffers::Map& map) {
+    const FieldReader read(map);
+    std::int64_t version = 0;
+    read(kVersionKey, version);
+    check_low_bit_version(version);
+    read_fields(read);
+  });
+}
+
+/// Calls visit(key, value, is_optional) for each of the fields.
+template <typename Visit>
+void for_each_detection_field(DetectionFields& fields, const Visit& visit) {
+  visit("max_detections", fields.max_detections, false);
+  visit("max_classes_per_detection", fields.max_classes_per_detection, false);
+  visit("detections_per_class", fields.detections_per_class, true);
+  visit("use_regular_nms", fields.use_regular_nms, true);
+  visit("num_classes", fields.num_classes, false);
+  visit("nms_score_threshold", fields.nms_score_threshold, false);
+  visit("nms_iou_threshold", fields.nms_iou_threshold, false);
+  visit("y_scale", fields.y_scale, false);
+  visit("x_scale", fields.x_scale, false);
+  visit("h_scale", fields.h_scale, false);
+  visit("w_scale", fields.w_scale, false);
+}
+
+void check_detection(const DetectionFields& fields) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 20;
+  const auto is_count = [](std::int64_t count) { return count > 0 && count <= kMax; };
+  check(is_count(fields.max_detections) && is_count(fields.max_classes_per_detection) &&
+            is_count(fields.detections_per_class) &&
+            is_count(fields.max_detections * fields.max_classes_per_detection),
+        "expected 1 to 2^20 detections");
+  check(fields.nms_iou_threshold > 0 && fields.nms_iou_threshold <= 1,
+        "nms_iou_threshold: expected more than 0 and at most 1");
+  check(std::isfinite(fields.nms_score_threshold), "nms_score_threshold: expected a finite number");
+  for (const float scale : {fields.y_scale, fields.x_scale, fields.h_scale, fields.w_scale}) {
+    check(std::isfinite(scale) && scale > 0, "expected scales above zero");
+  }
 }
 
 template <typename Write>
@@ -200,6 +239,21 @@ ConvFields read_conv_options(std::span<const std::byte> bytes) {
   with_context("options", [&] {
     read_map(bytes, [&](const FieldReader& read) { for_each_conv_field(fields, read); });
     fields.codes.check();
+  });
+  return fields;
+}
+
+DetectionFields read_detection_options(std::span<const std::byte> bytes) {
+  DetectionFields fields;
+  with_context("options", [&] {
+    with_map(bytes, [&](const flexbuffers::Map& map) {
+      const FieldReader read(map);
+      for_each_detection_field(fields, [&](const char* key, auto& value, bool is_optional) {
+        if (is_optional && map[key].IsNull()) return;
+        read(key, value);
+      });
+    });
+    check_detection(fields);
   });
   return fields;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom operators for layers in a basis: their names, and their fields as options.
+// Custom operators, ours for layers in a basis and those of others: their names, and their fields
+// as options.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,26 @@ inline constexpr std::string_view kCustomConvName = "HalftoneConv";
 std::vector<std::byte> write_conv_options(const ConvFields& fields);
 /// @throws Error as read_custom_options()
 ConvFields read_conv_options(std::span<const std::byte> bytes);
+
+/// TFLite's custom operator behind detectors of boxes.
+inline constexpr std::string_view kDetectionName = "TFLite_Detection_PostProcess";
+
+/// Its options.
+struct DetectionFields {
+  std::int64_t max_detections = 0;
+  std::int64_t max_classes_per_detection = 0;  ///< without use_regular_nms
+  std::int64_t detections_per_class = 100;     ///< with use_regular_nms
+  bool use_regular_nms = false;                ///< class by class, else by the best of each box
+  std::int64_t num_classes = 0;                ///< without the background
+  float nms_score_threshold = 0;
+  float nms_iou_threshold = 0;
+  float y_scale = 0;
+  float x_scale = 0;
+  float h_scale = 0;
+  float w_scale = 0;
+};
+/// @throws Error kFormat if the bytes are no map with these entries, or one is out of range
+DetectionFields read_detection_options(std::span<const std::byte> bytes);
 
 /// The custom_code of a whole network (see one_operator.h). It reads the inputs of the network,
 /// then its states in the order in which the file of the network reads them; it computes the

@@ -31,6 +31,7 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
   if (name == kCustomConvName) return import_own_conv;
   if (name == kCustomGatherName) return import_own_gather;
   if (name == kCustomFakeQuantizeName) return import_own_fake_quantize;
+  if (name == kDetectionName) return import_detections;
   if (name == kMediaPipeTransposeConv) return import_media_pipe_transpose_conv;
   return name == kCustomName ? find_import(code) : nullptr;
 }

@@ -269,6 +269,9 @@ void import_own_conv(OperatorImport& op);
 void import_own_gather(OperatorImport& op);
 void import_own_fake_quantize(OperatorImport& op);
 
+/// The custom operator behind detectors: kDetectionName.
+void import_detections(OperatorImport& op);
+
 /// MediaPipe's custom operator: a transposed convolution with a bias.
 inline constexpr std::string_view kMediaPipeTransposeConv = "Convolution2DTransposeBias";
 void import_media_pipe_transpose_conv(OperatorImport& op);

@@ -85,8 +85,11 @@ void import_suppression(OperatorImport& op) {
   op.importer().charge(static_cast<std::size_t>(most[0]) * sizeof(std::int64_t));
   ir::NonMaxSuppression suppression;
   suppression.max_per_class = static_cast<std::size_t>(most[0]);
-  // TFLite suppresses from the threshold on, we above it.
-  suppression.iou_threshold = std::max(0.0F, std::nextafter(number_of(op, 3), -1.0F));
+  // TFLite suppresses from the threshold on, we above it; all boxes reach 0.
+  const float threshold = number_of(op, 3);
+  suppression.iou_threshold = std::max(0.0F, std::nextafter(threshold, -1.0F));
+  if (threshold <= 0)
+    suppression.max_per_class = std::min<std::size_t>(1, suppression.max_per_class);
   suppression.score_threshold = number_of(op, 4);
   const ValueId all = op.step(suppression,
                               {op.step(ir::Reshape{{1, shape[0], shape[1]}}, {boxes}, "boxes"),
