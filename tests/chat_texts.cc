@@ -9,7 +9,8 @@
 //
 // and writes for each {"name", "text"} or {"error"}. The template is Jinja or the name of a family.
 // Jobs {"template", "variables", "now"} give a template in Jinja its variables, and the seconds
-// since 1970 in UTC for the time.
+// since 1970 in UTC for the time. Jobs {"template", "functions", "ends", "answer"} have an answer
+// read for calls: {"content", "calls": [[name, arguments]]}.
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@
 #include "halftone/lm/chat/chat_template.h"
 #include "halftone/lm/chat/jinja/json.h"
 #include "halftone/lm/chat/jinja/template.h"
+#include "halftone/lm/tools/tool_call_reader.h"
 
 namespace {
 
@@ -40,7 +42,23 @@ json text_with_variables(const json& job) {
   return {{"text", jinja::to_utf8_text(found.render(variables, time))}};
 }
 
+json calls_of(const json& job) {
+  const ChatTemplate found = ChatTemplate::parsed(job["template"].get<std::string>());
+  const std::vector<std::string> ends = job["ends"];
+  halftone::lm::ToolCallReader reader(halftone::lm::tool_notation(found, {"<s>", "</s>"}, ends),
+                                      job["functions"], false);
+  json result = {{"content", ""}, {"calls", json::array()}};
+  const auto note = [&](const halftone::lm::ToolText& text) {
+    result["content"] = result["content"].get<std::string>() + text.content;
+    for (const auto& call : text.calls) result["calls"].push_back({call.name, call.arguments});
+  };
+  for (const char byte : job["answer"].get<std::string>()) note(reader.push({&byte, 1}));
+  note(reader.finish());
+  return result;
+}
+
 json answer(const json& job) {
+  if (job.contains("functions")) return calls_of(job);
   if (job.contains("variables")) return text_with_variables(job);
   const auto jinja = job["template"].get<std::string>();
   const ChatTemplate found = jinja.find('{') == std::string::npos ? ChatTemplate::named(jinja)

@@ -28,6 +28,7 @@ except ImportError as error:
 
 NOW = 1700000000
 NUM_CHANGED = 40
+WRITE_ONE = {"GigaChat3-10B-A1.8B.jinja", "GigaChat3.1-10B-A1.8B.jinja", "openai-gpt-oss-120b.jinja"}
 # What a change puts in place of what.
 SWAPS = [("user", "human"), ("assistant", "model"), ("-%}", "%}"), ("{%-", "{%"), ("\n\n", "\n"),
          (" | trim", ""), ("<|im_end|>\n", "<|im_end|>"), ("['content']", ".content"),
@@ -175,10 +176,53 @@ def compare(program, what, templates):
     assert num_texts > len(jobs) / 10
 
 
+def check_calls(program, templates):
+    """Calls that a template writes are found in its text, where their arguments are JSON."""
+    chance, ends = random.Random(3), ["</s>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>"]
+    jobs, wanted = [], []
+    for name, template in templates:
+        for count in (1, 2):
+            calls = [(chance.choice(TOOLS)["function"]["name"],
+                      {"city": chance.choice(["Bern", "a\"}{b", "Zürich\n"]), "list": [1, {}, None]})
+                     for _ in range(count)]
+            called = [{"id": f"call0000{i}", "type": "function",
+                       "function": {"name": function, "arguments": arguments}}
+                      for i, (function, arguments) in enumerate(calls)]
+            variables = {"tools": TOOLS, "documents": None, "bos_token": "<s>", "eos_token": "</s>"}
+            asked = [user("What?")]
+            text = rendered(template, {**variables, "add_generation_prompt": False, "messages": [
+                *asked, assistant("", tool_calls=called)]})
+            other = rendered(template, {**variables, "add_generation_prompt": False,
+                                        "messages": [*asked, assistant("Answer.")]})
+            if text is None or other is None:
+                continue
+            front = next((i for i, (a, b) in enumerate(zip(text, other)) if a != b), len(other))
+            jobs.append({"template": template, "answer": text[front:], "ends": ends,
+                         "functions": [tool["function"]["name"] for tool in TOOLS]})
+            wanted.append((name, count, calls))
+    done = subprocess.run([program], input="".join(json.dumps(job) + "\n" for job in jobs),
+                          capture_output=True, check=True, encoding="utf-8")
+    read, others = set(), {}
+    for (name, count, calls), line in zip(wanted, done.stdout.splitlines(), strict=True):
+        found = json.loads(line)
+        if "error" in found:
+            others[name] = found["error"]
+            continue
+        first = [(function, json.loads(arguments)) for function, arguments in found["calls"]]
+        # Some templates write the first call only.
+        assert first == calls or (name in WRITE_ONE and first == calls[:1]), (name, calls, found)
+        read.add(name)
+    print(f"calls of {len(read)} templates are found; {len(others)} have none in JSON")
+    assert len(read) > 25
+    for name, error in others.items():
+        assert "does not take descriptions" in error or "in a notation other" in error, (name, error)
+
+
 def main(program):
     published = [(path.name, path.read_text(encoding="utf-8"))
                  for path in sorted((llama_cpp() / "models" / "templates").glob("*.jinja"))]
     compare(program, "templates", published)
+    check_calls(program, published)
     chance = random.Random(5)
     small = [each for each in published if len(each[1]) < 9000]
     compare(program, "changed templates",

@@ -55,7 +55,7 @@ def write_model(path: Path) -> None:
 class Server:
     """The program while it runs; port 0 lets the system choose."""
 
-    template = ("--template", "chatml")
+    template: tuple[str, ...] = ("--template", "chatml")
 
     def __init__(self, program: str, model: Path, *options: str):
         self.words = [program, str(model), "--tokenizer", str(model.with_suffix(".tokenizer"))]
@@ -202,6 +202,9 @@ def check_refusals(server: Server) -> None:
         ("a wrong type", (path, {"prompt": "a", "temperature": "hot"}), 400, "temperature"),
         ("another type", (path, None, None, b"a=b", "text/plain"), 415, "found 'text/plain'"),
         ("too large", (path, None, None, bytes((4 << 20) + 1)), 413, "at most 4194304"),
+        ("tools of a model without", ("/v1/chat/completions", {
+            "messages": [{"role": "user", "content": "a"}], "tools": TOOLS}), 400,
+         "does not take descriptions of functions"),
         ("no key of a list", ("/tokenize", {"content": 3}), 400, "content: expected a text"),
     ]
     for what, words, status, message in cases:
@@ -328,6 +331,76 @@ def check_openai(server: Server) -> None:
             assert error.body["param"] in ("model", "temperature"), error.body
 
 
+TOOLS = [
+    {"type": "function", "function": {"name": "get_weather", "description": "Weather", "parameters": {
+        "type": "object", "required": ["city", "days"], "properties": {
+            "city": {"enum": ["Bern", "Z\u00fcrich"]}, "days": {"type": "integer", "maximum": 5}}}}},
+    {"type": "function", "function": {"name": "now"}},
+]
+TEMPLATE = """{%- if tools %}{{ tools | tojson }}{% endif %}
+{%- for message in messages %}<{{ message.role }}>{{ message.content }}
+{%- for call in message.tool_calls %}<call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</call>{% endfor %}
+{%- endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"""
+
+
+class ToolServer(Server):
+    """One whose template has functions; it lies beside the model."""
+
+    def __init__(self, program: str, model: Path, *options: str):
+        template = model.with_suffix(".jinja")
+        template.write_text(TEMPLATE)
+        self.template = ("--template", str(template))
+        super().__init__(program, model, *options)
+
+
+def check_tools(program: str, model: Path) -> None:
+    """Calls that are required are valid; answers are told of."""
+    server = ToolServer(program, model, "--context", "2000")
+    chat = {"messages": [{"role": "user", "content": "Weather?"}], "tools": TOOLS, "max_tokens": 200}
+    try:
+        for seed in range(8):
+            body = {**chat, "tool_choice": "required", "parallel_tool_calls": False, "seed": seed}
+            status, found = server.ask("/v1/chat/completions", body)
+            expect("status", 200, status)
+            choice = found["choices"][0]
+            expect("reason", "tool_calls", choice["finish_reason"])
+            call, = choice["message"]["tool_calls"]
+            arguments = json.loads(call["function"]["arguments"])
+            if call["function"]["name"] == "now":
+                expect("no arguments", {}, arguments)
+            else:
+                assert arguments["city"] in ("Bern", "Z\u00fcrich") and arguments["days"] <= 5, call
+            chat["messages"] += [choice["message"], {"role": "tool", "tool_call_id": call["id"],
+                                                     "content": "12"}]
+            expect("an answer to it", 200, server.ask("/v1/chat/completions",
+                                                      {**chat, "max_tokens": 2})[0])
+            chat["messages"] = chat["messages"][:1]
+        check_tools_of_openai(server)
+    finally:
+        server.stop()
+
+
+def check_tools_of_openai(server: Server) -> None:
+    try:
+        import openai
+    except ImportError:
+        return
+    client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+    ask = dict(model="tiny", messages=[{"role": "user", "content": "Weather?"}], tools=TOOLS, seed=3,
+               tool_choice={"type": "function", "function": {"name": "get_weather"}})
+    message = client.chat.completions.create(**ask).choices[0].message
+    arguments = json.loads(message.tool_calls[0].function.arguments)
+    pieces = [p.choices[0] for p in client.chat.completions.create(**ask, stream=True)]
+    calls = [call for piece in pieces for call in piece.delta.tool_calls or []]
+    expect("the same as a stream", arguments,
+           json.loads("".join(call.function.arguments for call in calls)))
+    expect("its name", "get_weather", calls[0].function.name)
+    expect("its end", "tool_calls", pieces[-1].finish_reason)
+    client.chat.completions.create(model="tiny", max_tokens=1, messages=[
+        *ask["messages"], message,
+        {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "12"}])
+
+
 def main() -> int:
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -352,6 +425,7 @@ def main() -> int:
             expect("exit code after SIGTERM", 0, server.stop())
         finally:
             server.process.kill()
+        check_tools(program, model)
         check_limits(program, model)
         check_end(program, model)
     print("passed")

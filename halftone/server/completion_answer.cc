@@ -2,6 +2,7 @@
 #include "halftone/server/completion_answer.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace halftone::server {
@@ -19,14 +20,46 @@ Json usage_of(const RunningCompletion& running) {
           {"prompt_tokens_details", {{"cached_tokens", running.reused_tokens()}}}};
 }
 
+const char* finish_reason_of(v0::End end, bool has_calls) {
+  const std::string_view reason = finish_reason_of(end);
+  return has_calls && reason == "stop" ? "tool_calls" : reason.data();
+}
+
+/// More of a text; none: its end.
+lm::ToolText read(std::optional<lm::ToolCallReader>& reader, const ChoiceEvent& event) {
+  if (!reader) return {event.text, {}};
+  return event.result ? reader->finish() : reader->push(event.text);
+}
+
+/// Of nine letters and digits, as Mistral's templates take them.
+std::string id_of_call(const std::string& answer, std::size_t choice, std::size_t index) {
+  constexpr std::string_view kDigits =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char byte : answer + "/" + std::to_string(choice) + "/" + std::to_string(index)) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
+  }
+  std::string id;
+  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) id += kDigits[hash % kDigits.size()];
+  return id;
+}
+
 /// JSON has no infinity: of a token that is never drawn.
 double finite(double logprob) { return std::max(logprob, -9999.0); }
 
 }  // namespace
 
 CompletionAnswer::CompletionAnswer(AnswerHead head, const CompletionRequest& request,
-                                   const lm::Tokenizer& tokenizer, std::size_t num_choices)
-    : head_(std::move(head)), request_(request), tokenizer_(tokenizer), choices_(num_choices) {}
+                                   const lm::Tokenizer& tokenizer, std::size_t num_choices,
+                                   const lm::ToolNotation* notation)
+    : head_(std::move(head)), request_(request), tokenizer_(tokenizer), choices_(num_choices) {
+  if (notation == nullptr) return;
+  std::vector<std::string> names;
+  for (const lm::ToolFunction& each : request.tools.functions) names.push_back(each.name);
+  for (Choice& choice : choices_) {
+    choice.reader.emplace(*notation, names, request.tools.is_required);
+  }
+}
 
 Json CompletionAnswer::root(const char* chat, const char* completion, Json choices) const {
   return {{"id", head_.id},
@@ -61,14 +94,44 @@ std::vector<Json> CompletionAnswer::first_pieces() const {
 }
 
 std::vector<Json> CompletionAnswer::pieces(const ChoiceEvent& event) {
-  if (event.result) {
-    return {piece(event.choice, "", Json(), finish_reason_of(event.result->generation.end))};
-  }
+  Choice& choice = choices_.at(event.choice);
   Json scores;
-  if (event.token) {
-    scores = logprobs({&*event.token, 1}, choices_.at(event.choice).text_bytes);
+  if (event.token) scores = logprobs({&*event.token, 1}, choice.text_bytes);
+  const lm::ToolText text = read(choice.reader, event);
+  std::vector<Json> all = pieces(event.choice, text, std::move(scores));
+  if (event.result) {
+    all.push_back(piece(event.choice, "", Json(),
+                        finish_reason_of(event.result->generation.end, !choice.calls.empty())));
   }
-  return {piece(event.choice, event.text, std::move(scores), nullptr)};
+  return all;
+}
+
+std::vector<Json> CompletionAnswer::pieces(std::size_t choice, const lm::ToolText& text,
+                                           Json logprobs) {
+  std::vector<Json> all;
+  if (!text.content.empty() || !logprobs.is_null()) {
+    all.push_back(piece(choice, text.content, std::move(logprobs), nullptr));
+  }
+  std::vector<lm::ToolCall>& calls = choices_[choice].calls;
+  for (const lm::ToolCall& call : text.calls) {
+    calls.push_back(call);
+    Json begin = call_json(choice, calls.size() - 1);
+    begin["index"] = calls.size() - 1;
+    begin["function"]["arguments"] = "";
+    const Json rest = {{"index", calls.size() - 1}, {"function", {{"arguments", call.arguments}}}};
+    for (const Json& part : {begin, rest}) {
+      all.push_back(piece(choice, "", Json(), nullptr));
+      all.back()["choices"][0]["delta"] = {{"tool_calls", Json::array({part})}};
+    }
+  }
+  return all;
+}
+
+Json CompletionAnswer::call_json(std::size_t choice, std::size_t index) const {
+  const lm::ToolCall& call = choices_[choice].calls.at(index);
+  return {{"id", id_of_call(head_.id, choice, index)},
+          {"type", "function"},
+          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }
 
 Json CompletionAnswer::usage_piece(const RunningCompletion& running) const {
@@ -79,9 +142,25 @@ Json CompletionAnswer::usage_piece(const RunningCompletion& running) const {
 
 void CompletionAnswer::add(const ChoiceEvent& event) {
   Choice& choice = choices_.at(event.choice);
-  choice.text += event.text;
+  const lm::ToolText text = read(choice.reader, event);
+  choice.text += text.content;
+  choice.calls.insert(choice.calls.end(), text.calls.begin(), text.calls.end());
   if (event.token) choice.tokens.push_back(*event.token);
-  if (event.result) choice.finish_reason = finish_reason_of(event.result->generation.end);
+  if (event.result) {
+    choice.finish_reason = finish_reason_of(event.result->generation.end, !choice.calls.empty());
+  }
+}
+
+Json CompletionAnswer::message_of(std::size_t choice) const {
+  const Choice& from = choices_[choice];
+  Json message = {{"role", "assistant"}, {"content", from.text}, {"refusal", nullptr}};
+  if (from.calls.empty()) return message;
+  if (from.text.empty()) message["content"] = nullptr;
+  message["tool_calls"] = Json::array();
+  for (std::size_t i = 0; i < from.calls.size(); ++i) {
+    message["tool_calls"].push_back(call_json(choice, i));
+  }
+  return message;
 }
 
 Json CompletionAnswer::whole(const RunningCompletion& running) const {
@@ -90,7 +169,7 @@ Json CompletionAnswer::whole(const RunningCompletion& running) const {
     const Choice& choice = choices_[i];
     Json json = {{"index", i}};
     if (request_.endpoint == Endpoint::kChat) {
-      json["message"] = {{"role", "assistant"}, {"content", choice.text}, {"refusal", nullptr}};
+      json["message"] = message_of(i);
     } else {
       json["text"] = choice.text;
     }

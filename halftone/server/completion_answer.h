@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/lm/text/tokenizer.h"
+#include "halftone/lm/tools/tool_call_reader.h"
 #include "halftone/server/completion_request.h"
 #include "halftone/server/event_queue.h"
 #include "halftone/server/json_body.h"
@@ -24,8 +25,10 @@ struct AnswerHead {
 /// Makes the JSON of an answer from its events: whole, or piece by piece.
 class CompletionAnswer {
  public:
+  /// @param notation  of calls; null: there are none
   CompletionAnswer(AnswerHead head, const CompletionRequest& request,
-                   const lm::Tokenizer& tokenizer, std::size_t num_choices);
+                   const lm::Tokenizer& tokenizer, std::size_t num_choices,
+                   const lm::ToolNotation* notation = nullptr);
 
   /// The pieces of a stream that begin it: who writes.
   [[nodiscard]] std::vector<Json> first_pieces() const;
@@ -43,13 +46,19 @@ class CompletionAnswer {
   struct Choice {
     std::string text;
     std::vector<ScoredToken> tokens;
-    std::size_t text_bytes = 0;  ///< of the tokens so far
+    std::size_t text_bytes = 0;                  ///< of the tokens so far
+    std::optional<lm::ToolCallReader> reader{};  ///< if there may be calls
+    std::vector<lm::ToolCall> calls{};
     const char* finish_reason = "stop";
   };
 
   [[nodiscard]] Json root(const char* chat, const char* completion, Json choices) const;
   [[nodiscard]] Json piece(std::size_t choice, const std::string& text, Json logprobs,
                            const char* finish_reason) const;
+  /// The pieces of what a text has, its calls behind its content.
+  std::vector<Json> pieces(std::size_t choice, const lm::ToolText& text, Json logprobs);
+  [[nodiscard]] Json call_json(std::size_t choice, std::size_t index) const;
+  [[nodiscard]] Json message_of(std::size_t choice) const;
   [[nodiscard]] Json token_json(const TokenLogprob& token) const;
   [[nodiscard]] std::string token_text(lm::TokenId token) const;
   /// The probabilities of some tokens; null if none are wanted.

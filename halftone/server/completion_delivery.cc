@@ -37,7 +37,8 @@ CompletionDelivery::CompletionDelivery(TextService& service, Endpoint endpoint,
       request_(parse_completion(endpoint, body, service.defaults())),
       running_(started(service, request_, *exchange_)),
       answer_(new_head(endpoint, service.name()), request_, service.model().tokenizer(),
-              running_->num_choices()) {
+              running_->num_choices(),
+              request_.tools.functions.empty() ? nullptr : &service.tools().notation()) {
   while (!first_) first_ = running_->next(kPatience);
 }
 
@@ -82,7 +83,7 @@ CompletionDelivery::State CompletionDelivery::send_stream(const Sink& sink) {
     (void)sink.write("data: " + error.body() + "\n\n");
     return State::kDone;
   }
-  if (!sink.write(text)) return lose();
+  if (!text.empty() && !sink.write(text)) return lose();
   return running_->has_ended() ? State::kDone : State::kMore;
 }
 

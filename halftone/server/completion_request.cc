@@ -9,53 +9,24 @@
 #include "halftone/api/json_options.h"
 #include "halftone/base/error.h"
 #include "halftone/base/json/json_text.h"
+#include "halftone/server/conversation_request.h"
 #include "halftone/server/json_body.h"
+#include "halftone/server/request_members.h"
 
 namespace halftone::server {
 namespace {
+
+using internal::fail_member;
+using internal::take;
+using internal::take_count;
+using internal::take_flag;
+using internal::take_text;
 
 constexpr std::size_t kMaxChoices = 64;
 constexpr std::size_t kMaxLogprobs = 20;
 constexpr std::size_t kMaxPrompts = 64;
 /// Tokens of a completion that asks for no number, as the protocol has it.
 constexpr std::size_t kUsualTokens = 16;
-
-/// Takes a member out of a request; null counts as absent.
-std::optional<Json> take(Json& request, const std::string& name) {
-  const auto found = request.find(name);
-  if (found == request.end()) return std::nullopt;
-  Json value = std::move(*found);
-  request.erase(name);
-  if (value.is_null()) return std::nullopt;
-  return value;
-}
-
-[[noreturn]] void fail_member(const std::string& name, const std::string& expected) {
-  throw RequestError(400, name + ": expected " + expected, name);
-}
-
-bool take_flag(Json& request, const std::string& name) {
-  const auto value = take(request, name);
-  if (value && !value->is_boolean()) fail_member(name, "a boolean");
-  return value && value->get<bool>();
-}
-
-std::string take_text(Json& request, const std::string& name) {
-  const auto value = take(request, name);
-  if (value && !value->is_string()) fail_member(name, "a text");
-  return value ? value->get<std::string>() : std::string();
-}
-
-std::optional<std::size_t> take_count(Json& request, const std::string& name, std::size_t low,
-                                      std::size_t high) {
-  const auto value = take(request, name);
-  if (!value) return std::nullopt;
-  const bool is_good = value->is_number_unsigned() && value->get<std::uint64_t>() >= low &&
-                       value->get<std::uint64_t>() <= high;
-  if (!is_good)
-    fail_member(name, "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
-  return value->get<std::size_t>();
-}
 
 /// Refuses members that change an answer and are not followed, unless they ask for what is so
 /// anyhow.
@@ -64,64 +35,21 @@ void refuse_others(Json& request) {
     const char* name;
     Json harmless;  // besides null
   };
-  const std::array<Refused, 11> all = {{{"frequency_penalty", 0},
-                                        {"presence_penalty", 0},
-                                        {"logit_bias", Json::object()},
-                                        {"tools", Json::array()},
-                                        {"tool_choice", "none"},
-                                        {"functions", Json::array()},
-                                        {"echo", false},
-                                        {"suffix", ""},
-                                        {"best_of", 1},
-                                        {"audio", {}},
-                                        {"modalities", {"text"}}}};
+  const std::array<Refused, 9> all = {{{"frequency_penalty", 0},
+                                       {"presence_penalty", 0},
+                                       {"logit_bias", Json::object()},
+                                       {"functions", Json::array()},
+                                       {"echo", false},
+                                       {"suffix", ""},
+                                       {"best_of", 1},
+                                       {"audio", {}},
+                                       {"modalities", {"text"}}}};
   for (const Refused& each : all) {
     const auto value = take(request, each.name);
     if (!value || *value == each.harmless) continue;
     throw RequestError(400, std::string(each.name) + ": this server does not follow it", each.name,
                        "unsupported_parameter");
   }
-}
-
-/// The text of a content: a text, or parts that are texts.
-std::string content_text(const Json& content, const std::string& where) {
-  if (content.is_string()) return content.get<std::string>();
-  std::string text;
-  if (!content.is_array()) fail_member(where, "a text or a list of parts");
-  for (const Json& part : content) {
-    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
-                         part.value("text", Json()).is_string();
-    if (!is_text) {
-      throw RequestError(400, where + ": expected parts of type text, which this server reads only",
-                         "messages", "unsupported_parameter");
-    }
-    text += part["text"].get<std::string>();
-  }
-  return text;
-}
-
-lm::ChatRequest conversation_of(Json& request) {
-  std::optional<Json> messages = take(request, "messages");
-  if (!messages || !messages->is_array() || messages->empty()) {
-    fail_member("messages", "a list of messages");
-  }
-  for (std::size_t i = 0; i < messages->size(); ++i) {
-    Json& message = (*messages)[i];
-    const std::string where = "messages[" + std::to_string(i) + "]";
-    const bool has_role = message.is_object() && message.value("role", Json()).is_string();
-    if (!has_role) throw RequestError(400, where + ": expected an object with a role", "messages");
-    if (message["role"] == "developer") message["role"] = "system";
-    if (message.contains("content") && !message["content"].is_null()) {
-      message["content"] = content_text(message["content"], where + ".content");
-    }
-  }
-  lm::ChatRequest conversation;
-  conversation.messages = messages->dump();
-  if (const auto variables = take(request, "chat_template_kwargs")) {
-    if (!variables->is_object()) fail_member("chat_template_kwargs", "an object");
-    conversation.variables = variables->dump();
-  }
-  return conversation;
 }
 
 bool is_token(const Json& value) {
@@ -223,7 +151,7 @@ CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
   result.model = take_text(request, "model");
   result.user = take_text(request, "user");
   if (endpoint == Endpoint::kChat) {
-    result.conversation = conversation_of(request);
+    take_conversation(request, result);
   } else {
     result.prompts = prompts_of(request);
   }
@@ -231,6 +159,10 @@ CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
   set_streaming(request, result);
   set_logprobs(request, result);
   set_options(request, defaults, result);
+  const bool has_form = !result.options.json_schema.empty() || !result.options.grammar.empty();
+  if (has_form && !result.tools.functions.empty()) {
+    fail_member("tools", "no response_format or grammar beside them, which would rule out calls");
+  }
   refuse_others(request);
   for (const auto& [name, value] : request.items()) result.ignored.push_back(name);
   return result;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/api/text_generation.h"
+#include "halftone/lm/tools/tool_grammar.h"
 
 namespace halftone::server {
 
@@ -18,12 +19,20 @@ enum class Endpoint { kChat, kCompletion };
 /// A text, or tokens.
 using Prompt = std::variant<std::string, std::vector<lm::TokenId>>;
 
+/// The functions that a chat may call, which its conversation describes.
+struct ToolUse {
+  std::vector<lm::ToolFunction> functions{};  ///< none: it calls none
+  bool is_required = false;                   ///< the answer is calls
+  bool is_single = false;                     ///< one call at most, where it is required
+};
+
 /// What a body of /v1/chat/completions or /v1/completions asks for.
 struct CompletionRequest {
   Endpoint endpoint = Endpoint::kChat;
   std::string model{};             ///< empty: none is named
   lm::ChatRequest conversation{};  ///< of chats
-  std::vector<Prompt> prompts{};   ///< of completions
+  ToolUse tools{};
+  std::vector<Prompt> prompts{};  ///< of completions
   v0::GenerateOptions options{};
   std::size_t choices = 1;  ///< for each prompt; choice i has the seed + i
   bool streams = false;

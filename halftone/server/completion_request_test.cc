@@ -99,7 +99,26 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
       {Endpoint::kCompletion, R"("logit_bias": {"3": 1})", "logit_bias", "does not follow"},
       {Endpoint::kChat, R"("top_logprobs": 3)", "top_logprobs", "logprobs to be true"},
       {Endpoint::kChat, R"("max_tokens": 0)", "max_tokens", "at least 1"},
-      {Endpoint::kChat, R"("tools": [{"type": "function"}])", "tools", "does not follow"},
+      {Endpoint::kChat, R"("tools": [{"type": "function"}])", "tools",
+       "expected a name of 1 to 64"},
+      {Endpoint::kChat, R"("tools": 3)", "tools", "a list of at most 128"},
+      {Endpoint::kChat, R"("tools": [{"type": "code"}])", "tools", "of type function"},
+      {Endpoint::kChat,
+       R"("tools": [{"type": "function", "function": {"name": "f", "parameters": 3}}])", "tools",
+       "parameters, a JSON schema"},
+      {Endpoint::kChat,
+       R"("tools": [{"type": "function", "function": {"name": "f"}},
+                    {"type": "function", "function": {"name": "f"}}])",
+       "tools", "another name"},
+      {Endpoint::kChat,
+       R"("tools": [{"type": "function", "function": {"name": "f"}}], "grammar": "root ::= \"a\"")",
+       "tools", "no response_format"},
+      {Endpoint::kChat, R"("tool_choice": "required")", "tool_choice", "tools beside"},
+      {Endpoint::kChat, R"("tool_choice": "some")", "tool_choice", "none, auto, required"},
+      {Endpoint::kChat, R"("tool_choice": {"type": "function", "function": {"name": "f"}})",
+       "tool_choice", "a function of tools"},
+      {Endpoint::kChat, R"("parallel_tool_calls": 1)", "parallel_tool_calls", "a boolean"},
+      {Endpoint::kChat, R"("documents": {})", "documents", "a list"},
       {Endpoint::kChat, R"("response_format": {"type": "xml"})", "response_format",
        "the type text, json_object or json_schema"},
       {Endpoint::kChat, R"("response_format": {"type": "json_schema"})", "response_format",
@@ -120,6 +139,48 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
       EXPECT_EQ(error.param(), bad.param);
       EXPECT_THAT(error.what(), HasSubstr(bad.message));
     }
+  }
+}
+
+TEST(CompletionRequest, HasToolsAsTemplatesTakeThem) {
+  const auto chat = [](const std::string& members) {
+    return parse(Endpoint::kChat,
+                 R"({"messages": [
+      {"role": "user", "content": "a"},
+      {"role": "assistant", "content": null, "refusal": null, "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"x\": 1}"}}]},
+      {"role": "tool", "tool_call_id": "1", "content": "2"}],
+      "tools": [{"type": "function", "function": {"name": "f"}},
+                {"type": "function", "function": {"name": "g", "parameters": {"type": "object"}}}])" +
+                     members + "}",
+                 100);
+  };
+  const CompletionRequest free = chat("");
+  EXPECT_EQ(free.conversation.messages,
+            R"([{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":)"
+            R"([{"id":"1","type":"function","function":{"name":"f","arguments":{"x":1}}}]},)"
+            R"({"role":"tool","tool_call_id":"1","content":"2"}])");
+  EXPECT_THAT(free.conversation.tools, HasSubstr(R"("name":"g","parameters":{"type":"object"})"));
+  ASSERT_EQ(free.tools.functions.size(), 2U);
+  EXPECT_EQ(free.tools.functions[1].parameters, R"({"type":"object"})");
+  EXPECT_FALSE(free.tools.is_required || free.tools.is_single || free.conversation.begins_call);
+  const CompletionRequest none = chat(R"(, "tool_choice": "none")");
+  EXPECT_TRUE(none.tools.functions.empty() && none.conversation.tools.empty());
+  const CompletionRequest one =
+      chat(R"(, "tool_choice": {"type": "function", "function": {"name": "g"}})");
+  ASSERT_EQ(one.tools.functions.size(), 1U);
+  EXPECT_EQ(one.tools.functions[0].name, "g");
+  EXPECT_TRUE(one.tools.is_required && one.tools.is_single && one.conversation.begins_call);
+  EXPECT_EQ(one.conversation.tools, free.conversation.tools) << "the model is told of all";
+  EXPECT_TRUE(chat(R"(, "tool_choice": "required", "parallel_tool_calls": false)").tools.is_single);
+  for (const char* calls : {"3", "[3]", R"([{"function": {"name": "f", "arguments": "x"}}])",
+                            R"([{"function": {"name": "f", "arguments": "[1]"}}])"}) {
+    EXPECT_THROW(
+        parse(Endpoint::kChat,
+              R"({"messages": [{"role": "assistant", "tool_calls": )" + std::string(calls) + "}]}",
+              100),
+        RequestError)
+        << calls;
   }
 }
 

@@ -13,10 +13,15 @@
 namespace halftone::server {
 
 /// Its tokens are bytes, <|im_start|> (256), <|im_end|> (257) and </s> (258).
-inline TextModel parrot(const std::string& text, std::size_t context = 200) {
+inline lm::ModelTexts parrot_texts() {
   const lm::Tokenizer tokenizer =
       lm::Tokenizer::from_gguf(lm::byte_tokens({"<|im_start|>", "<|im_end|>", "</s>"}));
-  lm::ModelTexts texts{tokenizer, "", lm::chat_marks(tokenizer), lm::end_tokens(tokenizer)};
+  return {tokenizer, "", lm::chat_marks(tokenizer), lm::end_tokens(tokenizer)};
+}
+
+inline TextModel parrot(const std::string& text, std::size_t context = 200) {
+  lm::ModelTexts texts = parrot_texts();
+  const lm::Tokenizer tokenizer = texts.tokenizer;
   return {
       "models/parrot.gguf", std::move(texts),
       std::make_unique<lm::ParrotModel>(259, context, tokenizer.encode(text, {.control = true}))};

@@ -96,6 +96,7 @@ TextService::TextService(TextModel& model, const ServerOptions& options)
     : model_(model),
       options_(options),
       name_(options.name.empty() ? name_of_file(model.name()) : options.name),
+      tools_(model, options.chat_template),
       loop_(model.model(), model.tokenizer(),
             {.run_tokens = options.run_tokens, .max_waiting = options.queue}, thread_settings()) {}
 
@@ -116,8 +117,12 @@ bool TextService::has_chat_template() const {
 
 std::vector<PreparedText> TextService::prepare(const CompletionRequest& request) const {
   if (request.endpoint == Endpoint::kChat) {
-    return {prepare_answer(model_, request.conversation,
-                           {options_.chat_template, request.options, false})};
+    const bool has_tools = !request.tools.functions.empty();
+    if (has_tools) (void)tools_.notation();  // whether the model has any
+    PreparedText text = prepare_answer(model_, request.conversation,
+                                       {options_.chat_template, request.options, false});
+    if (has_tools) tools_.prepare(request.tools, text);
+    return {std::move(text)};
   }
   std::vector<PreparedText> texts;
   for (const Prompt& prompt : request.prompts) {

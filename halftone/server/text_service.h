@@ -15,6 +15,7 @@
 #include "halftone/server/event_queue.h"
 #include "halftone/server/metrics.h"
 #include "halftone/server/server_options.h"
+#include "halftone/server/tool_support.h"
 
 namespace halftone::server {
 
@@ -73,6 +74,7 @@ class TextService {
   [[nodiscard]] Metrics& metrics() { return metrics_; }
   /// @throws RequestError 404 if a request names another model
   void check_name(const std::string& name) const;
+  [[nodiscard]] const ToolSupport& tools() const { return tools_; }
   /// Whether the model takes conversations.
   [[nodiscard]] bool has_chat_template() const;
   [[nodiscard]] bool is_draining() const { return is_draining_; }
@@ -89,6 +91,7 @@ class TextService {
   TextModel& model_;
   const ServerOptions options_;
   std::string name_;
+  ToolSupport tools_;
   Metrics metrics_;
   std::atomic<bool> is_draining_ = false;
   lm::ServeLoop loop_;

@@ -174,6 +174,18 @@ ChatRequest with_end_mark(const ChatRequest& request, std::string_view mark) {
   return marked;
 }
 
+ChatRequest with_call(const ChatRequest& request, std::string_view name) {
+  OrderedJson messages = parse_messages(request);
+  const OrderedJson function = {{"name", name}, {"arguments", OrderedJson::object()}};
+  // Mistral's templates take ids of nine letters and digits only.
+  const OrderedJson call = {{"id", "call00000"}, {"type", "function"}, {"function", function}};
+  messages.push_back(
+      {{"role", "assistant"}, {"content", ""}, {"tool_calls", OrderedJson::array({call})}});
+  ChatRequest calling = request;
+  calling.messages = messages.dump();
+  return calling;
+}
+
 ChatRequest with_thoughts(const ChatRequest& request) {
   OrderedJson messages = parse_messages(request);
   for (OrderedJson& message : messages) {

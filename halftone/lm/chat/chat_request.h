@@ -27,6 +27,8 @@ struct ChatRequest {
   bool adds_answer = true;  ///< ends with the beginning of the assistant's next message
   /// Ends inside the last message instead, which an answer continues.
   bool continues_last = false;
+  /// Ends inside a call of a function instead, which an answer begins with: in front of its name.
+  bool begins_call = false;
 };
 
 /// @throws Error kFormat if a message is not UTF-8
@@ -65,6 +67,9 @@ std::vector<Message> plain_messages(const ChatRequest& request);
 /// shows the end of.
 /// @throws Error kUsage if there is no message, or the last one has no text
 ChatRequest with_end_mark(const ChatRequest& request, std::string_view mark);
+/// The request with an answer that calls a function of this name.
+/// @throws Error kFormat if messages are malformed
+ChatRequest with_call(const ChatRequest& request, std::string_view name);
 
 /// The request whose messages have thoughts under all the names that templates read:
 /// "reasoning_content" and "thinking", beside "reasoning".

@@ -58,6 +58,17 @@ ChatText up_to_mark(ChatText chat) {
   return chat;
 }
 
+/// The name of a function that is called where a text ends in front of a name.
+constexpr std::string_view kCallMark = "name_of_function";
+
+ChatText up_to_call(ChatText chat) {
+  const std::size_t at = chat.text.rfind(kCallMark);
+  if (at == std::string::npos) fail(ErrorKind::kUsage, "does not write calls of functions");
+  chat.text.resize(at);
+  chat.is_template.resize(at);
+  return chat;
+}
+
 }  // namespace
 
 ChatText ChatTemplate::render(const ChatRequest& request, const ChatMarks& marks) const {
@@ -66,6 +77,11 @@ ChatText ChatTemplate::render(const ChatRequest& request, const ChatMarks& marks
   return with_context(context, [&] {
     const ChatRequest complete = with_thoughts(request);
     if (complete.messages == "[]") fail(ErrorKind::kUsage, "expected a message, found none");
+    if (request.begins_call) {
+      ChatRequest calling = with_call(complete, kCallMark);
+      calling.adds_answer = false;
+      return up_to_call(writer_->write(calling, marks));
+    }
     if (!request.continues_last) return writer_->write(complete, marks);
     ChatRequest marked = with_end_mark(complete, kEndMark);
     marked.adds_answer = false;

@@ -54,9 +54,9 @@ class ChatTemplate {
   }
 
   /// @throws Error kUsage if there are no messages, the template refuses them, as where users and
-  ///         assistants must alternate, or leaves out the message to continue; kFormat if the
-  ///         request is malformed; kUnsupported as jinja::Template::render(), and of what a family
-  ///         does not have: system messages, tools, ...
+  ///         assistants must alternate, or leaves out the message to continue or a call; kFormat if
+  ///         the request is malformed; kUnsupported as jinja::Template::render(), and of what a
+  ///         family does not have: system messages, tools, ...
   [[nodiscard]] ChatText render(const ChatRequest& request, const ChatMarks& marks) const;
 
   /// Writes the conversations of a template.

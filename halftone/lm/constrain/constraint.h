@@ -19,12 +19,14 @@ namespace halftone::lm {
 /// use it.
 class ConstraintTokens {
  public:
-  explicit ConstraintTokens(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  /// @param shown  control tokens with a text
+  explicit ConstraintTokens(Tokenizer tokenizer, std::vector<TokenId> shown = {})
+      : tokenizer_(std::move(tokenizer)), shown_(std::move(shown)) {}
   /// Made when they are first asked for.
   /// @param is_first  of an answer: SentencePiece's first space is left out
   [[nodiscard]] const SortedTokens& sorted(bool is_first) const {
     Sorted& sorted = is_first ? first_ : inside_;
-    std::call_once(sorted.once, [&] { sorted.tokens.emplace(tokenizer_, is_first); });
+    std::call_once(sorted.once, [&] { sorted.tokens.emplace(tokenizer_, is_first, shown_); });
     return *sorted.tokens;
   }
 
@@ -34,6 +36,7 @@ class ConstraintTokens {
     std::optional<SortedTokens> tokens{};
   };
   Tokenizer tokenizer_;
+  std::vector<TokenId> shown_;
   mutable Sorted inside_;
   mutable Sorted first_;
 };

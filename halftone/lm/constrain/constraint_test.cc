@@ -44,6 +44,16 @@ TEST_F(Constraints, AllowTheTokensThatGoOn) {
   EXPECT_THAT(allowed(constraint, 257), testing::ElementsAre(256)) << "the end";
 }
 
+TEST_F(Constraints, AllowControlTokensThatAreText) {
+  const Tokenizer tokenizer = Tokenizer::from_gguf(byte_tokens({"[CALL]", "[/CALL]", "</s>"}));
+  Constraint constraint(
+      std::make_shared<Grammar>(parse_grammar("root ::= \"[CALL]x\"")),
+      std::make_shared<ConstraintTokens>(tokenizer, std::vector<TokenId>{256, 257}), {258}, true);
+  EXPECT_THAT(allowed(constraint, 259), testing::ElementsAre('[', 256));
+  constraint.accept(256);
+  EXPECT_THAT(allowed(constraint, 259), testing::ElementsAre('x'));
+}
+
 TEST_F(Constraints, AllowTheEndWhereTheTextIsWhole) {
   Constraint constraint = of("root ::= \"a\"*");
   EXPECT_THAT(allowed(constraint, 300), testing::ElementsAre('a', 256))

@@ -69,14 +69,10 @@ std::string unescaped_pointer(const std::string& reference) {
 
 class SchemaReader {
  public:
-  explicit SchemaReader(const Schema& root) : root_(root), json_(grammar_) {}
+  SchemaReader(const Schema& root, Grammar& grammar)
+      : root_(root), grammar_(grammar), json_(grammar) {}
 
-  Grammar operator()() {
-    const Symbol rule = grammar_.declare("root");
-    grammar_.define(rule, choices_of(root_, "#"));
-    grammar_.set_root(rule);
-    return std::move(grammar_);
-  }
+  Choices operator()() { return choices_of(root_, "#"); }
 
  private:
   Choices choices_of(const Schema& schema, const std::string& where) {
@@ -208,7 +204,7 @@ class SchemaReader {
   }
 
   const Schema& root_;
-  Grammar grammar_;
+  Grammar& grammar_;
   JsonRules json_;
   std::map<std::string, Symbol> references_;
   std::size_t depth_ = 0;
@@ -216,11 +212,19 @@ class SchemaReader {
 
 }  // namespace
 
-Grammar grammar_of_schema(std::string_view schema) {
+Choices add_schema(Grammar& grammar, std::string_view schema) {
   with_context("JSON schema", [&] { check_json(schema, {Grammar::kMaxDepth, true}); });
   const Schema root = Schema::parse(schema, nullptr, false);
   if (root.is_discarded()) fail(ErrorKind::kFormat, "JSON schema: expected JSON");
-  return SchemaReader(root)();
+  return SchemaReader(root, grammar)();
+}
+
+Grammar grammar_of_schema(std::string_view schema) {
+  Grammar grammar;
+  const Symbol rule = grammar.declare("root");
+  grammar.define(rule, add_schema(grammar, schema));
+  grammar.set_root(rule);
+  return grammar;
 }
 
 Grammar grammar_of_json_objects() {

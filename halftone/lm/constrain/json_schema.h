@@ -19,6 +19,9 @@ namespace halftone::lm {
 /// @throws Error kFormat of what is no schema; kUnsupported of keywords that would rule out what
 ///         the grammar gives; kUsage if no value fits. They say where.
 Grammar grammar_of_schema(std::string_view schema);
+/// The same as a part of a larger grammar.
+/// @throws Error kFormat, kUnsupported as grammar_of_schema(); kUsage as Grammar's functions
+Choices add_schema(Grammar& grammar, std::string_view schema);
 
 /// Any JSON object.
 Grammar grammar_of_json_objects();

@@ -7,15 +7,18 @@
 
 namespace halftone::lm {
 
-SortedTokens::SortedTokens(const Tokenizer& tokenizer, bool is_first)
+SortedTokens::SortedTokens(const Tokenizer& tokenizer, bool is_first,
+                           std::span<const TokenId> shown)
     : size_(tokenizer.vocabulary().size()) {
   for (std::size_t i = 0; i < size_; ++i) {
     const auto id = static_cast<TokenId>(i);
     const TokenKind kind = tokenizer.vocabulary().token(id).kind;
-    if (kind == TokenKind::kControl || kind == TokenKind::kUnknown || kind == TokenKind::kUnused) {
+    const bool is_shown = std::ranges::find(shown, id) != shown.end();
+    if ((kind == TokenKind::kControl && !is_shown) || kind == TokenKind::kUnknown ||
+        kind == TokenKind::kUnused) {
       continue;
     }
-    std::string bytes = is_first ? tokenizer.decode({&id, 1}) : tokenizer.text(id);
+    std::string bytes = is_first && !is_shown ? tokenizer.decode({&id, 1}) : tokenizer.text(id);
     if (!bytes.empty()) entries_.push_back({id, std::move(bytes), 0});
   }
   std::ranges::sort(entries_, {}, [](const Entry& each) { return std::tie(each.bytes, each.id); });

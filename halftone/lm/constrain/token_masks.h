@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,9 @@ namespace halftone::lm {
 class SortedTokens {
  public:
   /// @param is_first  their texts at the beginning of a text: see TextStream
-  explicit SortedTokens(const Tokenizer& tokenizer, bool is_first = false);
+  /// @param shown     control tokens with a text, which is their name
+  explicit SortedTokens(const Tokenizer& tokenizer, bool is_first = false,
+                        std::span<const TokenId> shown = {});
 
   struct Entry {
     TokenId id = 0;

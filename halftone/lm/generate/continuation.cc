@@ -16,7 +16,7 @@ Continuation::Continuation(const TokenModel& model, const Tokenizer& tokenizer,
       // Some models have logits without a token, which pad their number.
       num_tokens_(std::min(model.vocabulary(), tokenizer.vocabulary().size())),
       sampler_(job_.sampling),
-      stream_(tokenizer, {job_.end_tokens, job_.stops}, job_.is_begin),
+      stream_(tokenizer, {job_.end_tokens, job_.stops, job_.shown_tokens}, job_.is_begin),
       tokens_(prompt.begin(), prompt.end()) {
   if (prompt.empty()) {
     fail(ErrorKind::kUsage,

@@ -32,6 +32,7 @@ struct GenerateJob : v0::GenerateOptions {
   std::optional<TextForm> form{};  ///< what the text has to be; nullopt: anything
   /// Gets the logits that each token is drawn from, [tokens of the tokenizer], before on_token.
   std::function<void(std::span<const float>)> on_logits{};
+  std::vector<TokenId> shown_tokens{};  ///< control tokens with a text, which is their name
 };
 
 /// Tokens of a prompt, not empty, that a sequence has at its front and need not be run: never the

@@ -38,8 +38,11 @@ TextStream::TextStream(Tokenizer tokenizer, StopRules rules, bool is_begin)
 
 std::string TextStream::text_of(TokenId token) {
   const TokenKind kind = tokenizer_.vocabulary().token(token).kind;
-  if (kind == TokenKind::kControl || kind == TokenKind::kUnknown) return "";
-  if (std::exchange(is_begin_, false)) return tokenizer_.decode({&token, 1});
+  const bool is_hidden =
+      kind == TokenKind::kControl && std::ranges::find(rules_.shown, token) == rules_.shown.end();
+  if (is_hidden || kind == TokenKind::kUnknown) return "";
+  if (std::exchange(is_begin_, false) && kind != TokenKind::kControl)
+    return tokenizer_.decode({&token, 1});
   return tokenizer_.text(token);
 }
 

@@ -10,10 +10,12 @@
 
 namespace halftone::lm {
 
-/// What ends a text.
+/// What ends a text, and what is none of it.
 struct StopRules {
   std::vector<TokenId> tokens{};     ///< they have no text
   std::vector<std::string> texts{};  ///< the text ends in front of the first of them
+  /// Control tokens with a text, which is their name; others have none.
+  std::vector<TokenId> shown{};
 };
 
 enum class StopReason : std::uint8_t { kNone, kToken, kText };

@@ -95,6 +95,14 @@ TEST(TextStreams, GiveTheTextThatWholeDecodingGives) {
   }
 }
 
+TEST(TextStreams, ShowControlTokensThatAreText) {
+  const Tokenizer tokenizer = Tokenizer::from_gguf(byte_tokens({"[CALL]", "[/CALL]", "</s>"}));
+  TextStream stream(tokenizer, {{258}, {}, {256}}, true);
+  EXPECT_EQ(stream.push(256), "[CALL]");
+  EXPECT_EQ(stream.push(257), "");
+  EXPECT_EQ(stream.push('a'), "a");
+}
+
 TEST(TextStreams, LeaveOutTheFirstSpaceOfSentencePiece) {
   formats::GgufKeys keys = tokenizer_keys("llama",
                                           {"<unk>",

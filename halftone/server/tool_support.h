@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of functions by the served model.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/api/text_generation.h"
+#include "halftone/lm/tools/tool_notation.h"
+#include "halftone/server/completion_request.h"
+
+namespace halftone::server {
+
+/// Any number of threads may use it.
+class ToolSupport {
+ public:
+  /// @param model          must outlive this
+  /// @param chat_template  as v0::AnswerOptions has it
+  ToolSupport(const TextModel& model, std::string chat_template)
+      : model_(model), chat_template_(std::move(chat_template)) {}
+
+  /// Found when it is first asked for.
+  /// @throws RequestError 400 if the template of the model takes no tools
+  [[nodiscard]] const lm::ToolNotation& notation() const;
+  /// Has an answer show calls; where they are required, write nothing else.
+  /// @throws RequestError 400 that names "tools"
+  void prepare(const ToolUse& tools, PreparedText& text) const;
+
+ private:
+  void find_notation() const;
+
+  const TextModel& model_;
+  std::string chat_template_;
+  mutable std::once_flag once_;
+  mutable std::optional<lm::ToolNotation> notation_;
+  mutable std::vector<lm::TokenId> shown_;
+  mutable std::shared_ptr<const lm::ConstraintTokens> tokens_;  // shared by texts in progress
+};
+
+}  // namespace halftone::server
