@@ -18,6 +18,7 @@
 #include "halftone/lm/constrain/constraint.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/runtime/execution_options.h"
+#include "halftone/spmd/transport.hpp"
 #include "halftone/types/language.hpp"
 
 namespace halftone {
@@ -26,6 +27,8 @@ namespace halftone {
 struct OpenOptions : v0::LanguageModelOptions {
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
   int threads = 0;  ///< 0: those of the process
+  /// Ranks that run the model together, of which this is the first; null: this process does alone.
+  std::shared_ptr<spmd::Transport> ranks{};
   /// Gets a line with the device that "auto" chose, and why; may be empty.
   std::function<void(const std::string&)> on_device{};
 
@@ -104,6 +107,11 @@ class TextModel {
   std::string device_;
   std::shared_ptr<const lm::ConstraintTokens> constraint_tokens_;  // shared by texts in progress
 };
+
+/// On a rank that is not the first: computes its part of the model that the first one opens with
+/// the same options, until that one ends.
+/// @throws Error as TextModel::open(), on all ranks if on one
+void follow_model(const std::filesystem::path& path, const OpenOptions& options);
 
 /// Whether a path is read as a language model: *.gguf, *.safetensors, *.bin, a folder.
 inline bool is_language_model(const std::filesystem::path& path) {

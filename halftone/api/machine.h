@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "halftone/spmd/devices.hpp"
@@ -20,6 +21,8 @@ class Machine {
   [[nodiscard]] bool is_first() const { return rank() == 0; }
   /// `count` devices in each process; 0: one per thread that the process may use.
   [[nodiscard]] spmd::Devices devices(int count = 0) const;
+  /// All processes; null if there is one.
+  [[nodiscard]] std::shared_ptr<spmd::Transport> ranks() const;
   /// See spmd::MpiSession::end().
   void end(const std::string& error) noexcept { session_.end(error); }
 

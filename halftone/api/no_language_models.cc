@@ -24,6 +24,10 @@ TextModel TextModel::open(const std::filesystem::path& /*path*/, const OpenOptio
   fail_without_text();
 }
 
+void follow_model(const std::filesystem::path& /*path*/, const OpenOptions& /*options*/) {
+  fail_without_text();
+}
+
 std::vector<lm::TokenId> TextModel::tokenize(std::string_view /*text*/,
                                              const lm::EncodeOptions& /*options*/) const {
   fail_without_text();

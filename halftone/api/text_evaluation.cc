@@ -103,6 +103,7 @@ std::optional<TextModel> open_reference(const std::filesystem::path& path, OpenO
   open.cache = "float32";
   open.lora.clear();
   open.device.clear();  // float activations are for the processor
+  open.ranks.reset();   // which run one model
   return TextModel::open(path, open);
 }
 

@@ -9,6 +9,7 @@
 #include "halftone/base/memory.h"
 #include "halftone/base/parallel.h"
 #include "halftone/lm/decode/decoder.h"
+#include "halftone/lm/decode/ranks/rank_rows.h"
 #include "halftone/lm/model/build.h"
 #include "halftone/lm/model/open_model.h"
 
@@ -40,8 +41,78 @@ std::size_t context_bytes(const lm::Description& d, std::size_t context,
                           const OpenOptions& options) {
   const std::size_t number = options.cache == "float32" ? 4 : options.cache == "float16" ? 2 : 1;
   const std::size_t tables = d.positions == lm::Positions::kRotary ? d.rotary_dims * 4 : 0;
-  const std::size_t kept = d.cache_width() * number;
+  const std::size_t ranks = options.ranks == nullptr ? 1 : options.ranks->num_ranks();
+  const std::size_t kept = d.cache_width() * number / std::min(ranks, d.kv_heads);
   return context * (tables + kept * options.sequences);
+}
+
+/// A model file with what its graphs depend on.
+class ModelSource {
+ public:
+  /// @throws Error as open_token_model()
+  ModelSource(std::filesystem::path path, const OpenOptions& options)
+      : path_(std::move(path)),
+        sequences_(options.sequences),
+        cache_(cache_named(options.cache)),
+        model_(lm::open_model(path_)),
+        context_(options.context.value_or(0) != 0
+                     ? *options.context
+                     : std::min(kUsualContext, model_.description.context)) {
+    const bool uses_processor = options.device.empty() || options.device == "cpu";
+    if (context_ <= std::size_t{1} << 31 && uses_processor) {
+      require_memory(context_bytes(model_.description, context_, options),
+                     path_.string() + ": a context of " + std::to_string(context_) + " tokens");
+    }
+    if (!options.lora.empty()) adapter_ = lm::Adapter::open(options.lora, model_.description);
+  }
+
+  [[nodiscard]] lm::DecoderGraphs graphs() const {
+    return with_context(path_.string(), [&] {
+      return lm::build_decoder(model_.description, model_.weights,
+                               {sequences_, context_, cache_, adapter_ ? &*adapter_ : nullptr});
+    });
+  }
+  [[nodiscard]] std::size_t trained_context() const { return model_.description.context; }
+
+ private:
+  std::filesystem::path path_;
+  std::size_t sequences_;
+  ir::CacheNumbers cache_;
+  lm::ModelParts model_;
+  std::size_t context_;
+  std::optional<lm::Adapter> adapter_;
+};
+
+lm::DecoderOptions decoder_options(const OpenOptions& options, const std::string& device) {
+  return {.threads = options.threads != 0 ? options.threads : num_threads(),
+          .execution = {.int8_activations = !options.float_activations,
+                        .float_order = options.float_order},
+          .device = device};
+}
+
+/// This rank's part of a model; nothing if the first rank has left.
+std::optional<lm::RankModel> open_part(const std::filesystem::path& path,
+                                       const OpenOptions& options, std::size_t& trained_context) {
+  const lm::DecoderOptions how = decoder_options(options, "");
+  const auto make = [&] {
+    if (options.device != "cpu" && options.device != "auto" && !options.device.empty()) {
+      fail(ErrorKind::kUnsupported,
+           "device: ranks compute on their processors, found '" + options.device + "'");
+    }
+    const ModelSource source(path, options);
+    trained_context = source.trained_context();
+    return source.graphs();
+  };
+  return lm::open_on_ranks(options.ranks, make,
+                           {.threads = how.threads, .execution = how.execution});
+}
+
+OpenedTokenModel open_on_all_ranks(const std::filesystem::path& path, const OpenOptions& options) {
+  OpenedTokenModel opened{.device = "cpu"};
+  std::optional<lm::RankModel> part = open_part(path, options, opened.trained_context);
+  opened.model = std::make_unique<lm::Decoder>(std::move(part->graphs),
+                                               decoder_options(options, ""), std::move(part->rows));
+  return opened;
 }
 
 }  // namespace
@@ -66,40 +137,26 @@ OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDev
 
 OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options) {
   check_sequences(options.sequences);
-  const ir::CacheNumbers cache = cache_named(options.cache);
-  const lm::ModelParts model = lm::open_model(path);
-  const std::size_t context = options.context.value_or(0) != 0
-                                  ? *options.context
-                                  : std::min(kUsualContext, model.description.context);
-  const bool uses_processor = options.device.empty() || options.device == "cpu";
-  if (context <= std::size_t{1} << 31 && uses_processor) {
-    require_memory(context_bytes(model.description, context, options),
-                   path.string() + ": a context of " + std::to_string(context) + " tokens");
-  }
-  std::optional<lm::Adapter> adapter;
-  if (!options.lora.empty()) adapter = lm::Adapter::open(options.lora, model.description);
+  if (options.ranks != nullptr) return open_on_all_ranks(path, options);
+  const ModelSource source(path, options);
   const auto open = [&](const std::string& device) -> std::unique_ptr<lm::TokenModel> {
-    lm::DecoderGraphs graphs = with_context(path.string(), [&] {
-      return lm::build_decoder(model.description, model.weights,
-                               {options.sequences, context, cache, adapter ? &*adapter : nullptr});
-    });
-    const int threads = options.threads != 0 ? options.threads : num_threads();
-    return std::make_unique<lm::Decoder>(
-        std::move(graphs),
-        lm::DecoderOptions{.threads = threads,
-                           .execution = {.int8_activations = !options.float_activations,
-                                         .float_order = options.float_order},
-                           .device = device});
+    return std::make_unique<lm::Decoder>(source.graphs(), decoder_options(options, device));
   };
   OpenedTokenModel opened;
   if (options.device == "auto") {
     opened = open_on_chosen(gpu::choose_device(), open, options.on_device);
   } else {
+    const bool uses_processor = options.device.empty() || options.device == "cpu";
     opened = {.model = open(uses_processor ? "" : options.device),
               .device = uses_processor ? "cpu" : options.device};
   }
-  opened.trained_context = model.description.context;
+  opened.trained_context = source.trained_context();
   return opened;
+}
+
+void follow_model(const std::filesystem::path& path, const OpenOptions& options) {
+  std::size_t trained_context = 0;
+  if (const auto part = open_part(path, options, trained_context)) part->rows->follow();
 }
 
 }  // namespace halftone

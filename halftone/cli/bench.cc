@@ -42,14 +42,15 @@ std::optional<accel::Accelerator> hardware_of(const BenchOptions& options) {
 }
 
 void run_on_language_model(const BenchOptions& options, const Machine& machine) {
-  if (!machine.is_first()) return;
-  apply(options.common);
-  const std::optional<accel::Accelerator> hardware = hardware_of(options);
   LanguageSpeedSettings how = options.speed;
   how.seed = options.common.seed;
   OpenOptions open = options.open;
   open.context = context_for(how);
   open.set_execution(options.execution);
+  open.ranks = machine.ranks();
+  if (follows(options.model, open, options.common, machine)) return;
+  apply(options.common);
+  const std::optional<accel::Accelerator> hardware = hardware_of(options);
   open.on_device = device_output(options.common, machine);
   TextModel model = TextModel::open(options.model, open);
   LanguageSpeed speed = [&] {

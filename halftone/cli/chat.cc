@@ -143,10 +143,11 @@ ChatOptions chat_options(const ChatVerbOptions& options) {
 }
 
 void run(const ChatVerbOptions& options, const Machine& machine) {
-  if (!machine.is_first()) return;
+  if (follows(options.language.model, options.language.open, options.common, machine)) return;
   apply(options.common);
   OpenOptions open = options.language.open;
   open.on_device = device_output(options.common, machine);
+  open.ranks = machine.ranks();
   TextModel model = TextModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const ChatOptions how = chat_options(options);

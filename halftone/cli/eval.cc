@@ -31,12 +31,14 @@ struct EvalOptions {
 };
 
 void run_on_text(const EvalOptions& options, const Machine& machine) {
-  if (!machine.is_first()) return;
-  apply(options.common);
   TextEvaluationJob job = options.text;
   job.model = options.model;
   job.reference = options.reference;
   job.open.set_execution(options.execution);
+  job.open.context = job.windows.context;
+  job.open.ranks = machine.ranks();
+  if (follows(job.model, job.open, options.common, machine)) return;
+  apply(options.common);
   const std::vector<TextFileEvaluation> evaluations = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();

@@ -52,6 +52,7 @@ TextModel open_model(const GenerateVerbOptions& options, std::size_t sequences,
   OpenOptions open = options.language.open;
   open.on_device = device_output(options.common, machine);
   open.sequences = sequences;
+  open.ranks = machine.ranks();
   TextModel model = TextModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   return model;
@@ -83,7 +84,9 @@ void run_batch(const GenerateVerbOptions& options, const Machine& machine) {
 }
 
 void run(const GenerateVerbOptions& options, const Machine& machine) {
-  if (!machine.is_first()) return;
+  OpenOptions open = options.language.open;
+  if (options.batch_file.empty()) open.sequences = 1;
+  if (follows(options.language.model, open, options.common, machine)) return;
   apply(options.common);
   if (!options.batch_file.empty()) return run_batch(options, machine);
   const std::string prompt = prompt_of(options);

@@ -43,6 +43,16 @@ std::function<void(const std::string&)> device_output(const CommonOptions& commo
   return [&](const std::string& line) { Progress(common, machine).print_line(line); };
 }
 
+bool follows(const std::filesystem::path& model, OpenOptions open, const CommonOptions& common,
+             const Machine& machine) {
+  if (machine.is_first()) return false;
+  apply(common);
+  open.ranks = machine.ranks();
+  const Interruption interruption;  // the first rank says when to end
+  follow_model(model, open);
+  return true;
+}
+
 CalibrationOptions add_calibration_options(CLI::App& verb,
                                            std::vector<std::filesystem::path>& texts,
                                            bool& is_synthetic, const std::string& use) {

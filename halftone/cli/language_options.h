@@ -35,6 +35,11 @@ std::vector<CLI::Option*> add_open_fields(CLI::App& verb, OpenOptions& open,
 /// @return  OpenOptions::on_device; the arguments must outlive it
 std::function<void(const std::string&)> device_output(const CommonOptions& common,
                                                       const Machine& machine);
+/// Runs a model with the other ranks if this is not the first one, until that one ends.
+/// @param open  as the first rank opens it
+/// @return      false on the first rank, which does the work of the verb
+bool follows(const std::filesystem::path& model, OpenOptions open, const CommonOptions& common,
+             const Machine& machine);
 /// Adds the model, --tokenizer, --context, --cache, --lora, --device and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.

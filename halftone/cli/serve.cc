@@ -19,7 +19,7 @@ struct ServeVerbOptions {
 };
 
 void run(const ServeVerbOptions& options, const Machine& machine) {
-  if (!machine.is_first()) return;
+  if (follows(options.language.model, options.language.open, options.common, machine)) return;
   apply(options.common);
   server::ServerOptions server = options.server;
   server.generate.sampling.seed = options.common.seed;
@@ -28,6 +28,7 @@ void run(const ServeVerbOptions& options, const Machine& machine) {
   }
   OpenOptions open = options.language.open;
   open.on_device = [&](const std::string& line) { server.notes.push_back(line); };
+  open.ranks = machine.ranks();
   TextModel model = TextModel::open(options.language.model, open);
   for (const std::string& warning : model.warnings()) server.notes.push_back(warning);
   const Interruption interruption;

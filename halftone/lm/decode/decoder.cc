@@ -39,17 +39,11 @@ std::size_t last_extent(const ir::Graph& graph) {
 
 constexpr std::size_t kMaxHeadRows = 64;  // logits are wide
 
-/// Few rows run together: each run reads all weights. More run in the order of the binary digits of
-/// their number, so that plans of few sizes serve all.
-std::size_t next_run(std::size_t count, std::size_t max_rows) {
-  constexpr std::size_t kFewRows = 16;
-  return std::min(count <= kFewRows ? count : std::bit_floor(count), max_rows);
-}
-
 }  // namespace
 
-Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
-    : graphs_(std::move(graphs)), options_(options) {
+Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options,
+                 std::unique_ptr<RowRunner> runner)
+    : graphs_(std::move(graphs)), options_(options), runner_(std::move(runner)) {
   if (!std::has_single_bit(options.rows)) {
     fail(ErrorKind::kUsage,
          "rows of a run: expected a power of two, found " + std::to_string(options.rows));
@@ -68,10 +62,10 @@ Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
   for (const ir::State& each : graphs_.body.states()) {
     has_rows_.push_back(has_rows(graphs_.body, each));
   }
-  if (!options_.device.empty()) {
-    device_ = std::make_unique<DeviceRows>(graphs_, options_);
-    return;
+  if (runner_ == nullptr && !options_.device.empty()) {
+    runner_ = std::make_unique<DeviceRows>(graphs_, options_);
   }
+  if (runner_ != nullptr) return;
   options_.execution.float_order = runtime::FloatOrder::kFixed;
   if (options_.execution.packed_weights == nullptr) {
     options_.execution.packed_weights = std::make_shared<runtime::PackedWeights>();
@@ -82,7 +76,7 @@ Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
 Decoder::~Decoder() = default;
 
 std::size_t Decoder::state_bytes() const {
-  return device_ != nullptr ? device_->state_bytes() : states_->size_bytes();
+  return runner_ != nullptr ? runner_->state_bytes() : states_->size_bytes();
 }
 
 runtime::Session& Decoder::body_of(std::size_t rows) {
@@ -176,8 +170,9 @@ bool Decoder::copy_front(std::size_t from, std::size_t to, std::size_t length) {
   check_length(from, length);
   check_room(to, 0);
   const bool is_whole = length == tokens_[from].size() && !is_stale_[from];
-  if (device_ != nullptr || (!keeps_all() && !is_whole)) return false;
-  for (std::size_t i = 0; i < has_rows_.size(); ++i) {
+  if (!keeps_all() && !is_whole) return false;
+  if (runner_ != nullptr && !runner_->copy_front(from, to, length)) return false;
+  for (std::size_t i = 0; runner_ == nullptr && i < has_rows_.size(); ++i) {
     runtime::copy_front(graphs_.body, graphs_.body.states()[i], states_->state(i),
                         {from, to, tokens_.size(), length});
   }
@@ -200,7 +195,7 @@ void Decoder::restore(std::size_t sequence) {
 }
 
 std::size_t Decoder::bytes_per_token(std::size_t length) const {
-  if (device_ != nullptr) return 0;  // those of a processor
+  if (runner_ != nullptr) return 0;  // those of this process alone
   std::size_t bytes = bodies_.at(1)->plan().weight_bytes_of_run();
   const auto head = heads_.find(1);
   if (head != heads_.end()) bytes += head->second->plan().weight_bytes_of_run();
@@ -222,7 +217,7 @@ std::shared_ptr<std::vector<std::vector<double>>> Decoder::timed(runtime::Sessio
 
 std::vector<TimedStep> Decoder::time_steps(std::size_t sequence, std::span<const TokenId> tokens) {
   std::vector<TimedStep> steps;
-  if (device_ != nullptr) return steps;  // those of a processor
+  if (runner_ != nullptr) return steps;  // those of this process alone
   const std::vector<runtime::Session*> sessions{&body_of(1), &head_of(1)};
   std::vector<std::shared_ptr<std::vector<std::vector<double>>>> seconds;
   for (runtime::Session* session : sessions) seconds.push_back(timed(*session));
@@ -259,7 +254,7 @@ void Decoder::run(std::span<const DecoderRow> rows, std::span<float> logits) {
 }
 
 void Decoder::run_body(std::span<const DecoderRow> rows) {
-  if (device_ != nullptr) return device_->run_body(rows);
+  if (runner_ != nullptr) return runner_->run_body(rows);
   runtime::Session& body = body_of(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     body.input_as<std::int32_t>(0)[i] = rows[i].token;
@@ -285,19 +280,7 @@ std::span<float> Decoder::run_head(std::span<const DecoderRow> rows, std::span<f
 
 void Decoder::run_head_of(std::size_t rows, std::span<const std::size_t> wanted,
                           std::span<float> logits) {
-  if (device_ != nullptr) {
-    // The device copies rows that follow one another.
-    for (std::size_t first = 0; first < wanted.size();) {
-      std::size_t count = 1;
-      while (first + count < wanted.size() && wanted[first + count] == wanted[first] + count)
-        ++count;
-      count = next_run(count, kMaxHeadRows);
-      device_->run_head({rows, wanted[first], count},
-                        logits.subspan(first * vocabulary_, count * vocabulary_));
-      first += count;
-    }
-    return;
-  }
+  if (runner_ != nullptr) return runner_->run_head(rows, wanted, logits);
   const runtime::ValueView hidden = body_of(rows).output(0);
   const auto width = static_cast<std::size_t>(hidden.type.shape.back()) * sizeof(float);
   runtime::Session& head = head_of(wanted.size());

@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "halftone/lm/decode/row.h"
+#include "halftone/lm/decode/row_runner.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::lm {
-
-class DeviceRows;
 
 struct DecoderOptions {
   int threads = 1;
@@ -30,10 +29,11 @@ struct DecoderOptions {
 /// device, bit for bit. One thread at a time may use it.
 class Decoder final : public TokenModel {
  public:
+  /// @param runner  runs the graphs, whose constants are not needed then; null: this does
   /// @throws Error kFormat or kShape if the graphs are not those of a decoder; kUnsupported if
-  /// there
-  ///         is not enough memory; as runtime::make_plan(); as DeviceRows
-  Decoder(DecoderGraphs graphs, const DecoderOptions& options);
+  ///         there is not enough memory; as runtime::make_plan(); as DeviceRows
+  Decoder(DecoderGraphs graphs, const DecoderOptions& options,
+          std::unique_ptr<RowRunner> runner = nullptr);
   ~Decoder() override;
 
   [[nodiscard]] std::size_t vocabulary() const override { return vocabulary_; }
@@ -49,7 +49,7 @@ class Decoder final : public TokenModel {
   std::vector<float> append_each(std::span<const SequencePart> parts) override;
   void truncate(std::size_t sequence, std::size_t length) override;
   [[nodiscard]] bool truncates_freely() const override { return keeps_all(); }
-  /// On the processor; of recurrent models whole sequences only.
+  /// Not on a device; of recurrent models whole sequences only.
   bool copy_front(std::size_t from, std::size_t to, std::size_t length) override;
   [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
   std::vector<TimedStep> time_steps(std::size_t sequence, std::span<const TokenId> tokens) override;
@@ -95,7 +95,7 @@ class Decoder final : public TokenModel {
   std::vector<bool> has_rows_;  ///< by state: a row for each token, as attention reads them
   std::map<std::size_t, std::unique_ptr<runtime::Session>> bodies_;  ///< by rows
   std::map<std::size_t, std::unique_ptr<runtime::Session>> heads_;   ///< by rows
-  std::unique_ptr<DeviceRows> device_;  ///< which runs in place of sessions; null: none
+  std::unique_ptr<RowRunner> runner_;  ///< which runs in place of sessions; null: none
 };
 
 }  // namespace halftone::lm

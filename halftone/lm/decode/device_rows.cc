@@ -110,7 +110,21 @@ void DeviceRows::run_body(std::span<const DecoderRow> rows) {
   body.run();
 }
 
-void DeviceRows::run_head(const HiddenRows& rows, std::span<float> logits) {
+void DeviceRows::run_head(std::size_t rows, std::span<const std::size_t> wanted,
+                          std::span<float> logits) {
+  // Rows that follow one another are copied together.
+  for (std::size_t first = 0; first < wanted.size();) {
+    std::size_t count = 1;
+    while (first + count < wanted.size() && wanted[first + count] == wanted[first] + count) ++count;
+    count = next_run(count, wanted.size());
+    const std::size_t vocabulary = logits.size() / wanted.size();
+    run_head_of({rows, wanted[first], count},
+                logits.subspan(first * vocabulary, count * vocabulary));
+    first += count;
+  }
+}
+
+void DeviceRows::run_head_of(const HiddenRows& rows, std::span<float> logits) {
   const gpu::Buffer& hidden = body_of(rows.rows).output();
   const auto width =
       static_cast<std::size_t>(graphs_.body.value(graphs_.body.outputs()[0]).type.shape.back());

@@ -10,6 +10,7 @@
 
 #include "halftone/gpu/graph/graph_launches.h"
 #include "halftone/lm/decode/decoder.h"
+#include "halftone/lm/decode/row_runner.h"
 
 namespace halftone::lm {
 
@@ -22,7 +23,7 @@ struct HiddenRows {
 };
 
 /// Weights, states and activations of a decoder on a device: ids go there, logits come back.
-class DeviceRows {
+class DeviceRows final : public RowRunner {
  public:
   /// @param graphs  must outlive this
   /// @throws Error as gpu::open_device(); kUnsupported for operators without a kernel there, or if
@@ -31,17 +32,19 @@ class DeviceRows {
   DeviceRows(const DecoderGraphs& graphs, const DecoderOptions& options);
 
   /// @throws Error as gpu::GpuDevice
-  void run_body(std::span<const DecoderRow> rows);
-  /// @param logits  [rows.count, vocabulary]
+  void run_body(std::span<const DecoderRow> rows) override;
   /// @throws Error as gpu::GpuDevice
-  void run_head(const HiddenRows& rows, std::span<float> logits);
+  void run_head(std::size_t rows, std::span<const std::size_t> wanted,
+                std::span<float> logits) override;
   /// Launches of a run of the body. @throws Error as gpu::GpuDevice
   [[nodiscard]] std::size_t num_launches(std::size_t rows) {
     return body_of(rows).launches().size();
   }
-  [[nodiscard]] std::size_t state_bytes() const { return states_.size_bytes(); }
+  [[nodiscard]] std::size_t state_bytes() const override { return states_.size_bytes(); }
 
  private:
+  /// @param logits  [rows.count, vocabulary]
+  void run_head_of(const HiddenRows& rows, std::span<float> logits);
   gpu::GraphLaunches& body_of(std::size_t rows);
   gpu::GraphLaunches& head_of(std::size_t rows);
 
