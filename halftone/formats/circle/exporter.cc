@@ -11,6 +11,8 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/file_layers.h"
+#include "halftone/formats/circle/lower.h"
 #include "halftone/ir/code_parameters.h"
 
 namespace halftone::formats::circle {
@@ -52,10 +54,35 @@ std::unique_ptr<schema::QuantizationParametersT> quantization_of(
 }  // namespace
 
 Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor)
-    : graph_(graph), flavor_(flavor), code_nodes_(find_code_nodes(graph)) {
-  model_.version = flavor == CircleFlavor::kTflite ? kTfliteVersion : kCircleVersion;
-  model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
-  model_.buffers.push_back(std::make_unique<schema::BufferT>());  // buffer 0 is empty
+    : graph_(graph),
+      flavor_(flavor),
+      code_nodes_(find_code_nodes(graph)),
+      file_(std::make_shared<FileParts>()) {
+  schema::ModelT& model = file_->model;
+  model.version = flavor == CircleFlavor::kTflite ? kTfliteVersion : kCircleVersion;
+  model.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+  model.buffers.push_back(std::make_unique<schema::BufferT>());  // buffer 0 is empty
+}
+
+Exporter::Exporter(const ir::Graph& graph, const Exporter& outer)
+    : graph_(graph),
+      flavor_(outer.flavor_),
+      code_nodes_(find_code_nodes(graph)),
+      file_(outer.file_),
+      subgraph_(file_->model.subgraphs.size()) {
+  file_->model.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+}
+
+std::int32_t Exporter::add_subgraph(const ir::Graph& graph, const std::string& name) {
+  const ir::Graph in_file = lowered(with_file_layers(graph));
+  Exporter inner(in_file, *this);
+  inner.subgraph().name = name;
+  inner.begin();
+  inner.add_operators();
+  for (const ir::ValueId id : in_file.outputs()) {
+    inner.subgraph().outputs.push_back(inner.tensor(id));
+  }
+  return static_cast<std::int32_t>(inner.subgraph_);
 }
 
 SharedBytes Exporter::run() {
@@ -74,7 +101,7 @@ void Exporter::begin() {
   collect_quantization();
   for (const ir::ValueId id : graph_.inputs()) names_.insert(graph_.value(id).name);
   for (const ir::ValueId id : graph_.outputs()) names_.insert(graph_.value(id).name);
-  schema::SubGraphT& graph = *model_.subgraphs[0];
+  schema::SubGraphT& graph = subgraph();
   for (const ir::ValueId id : graph_.inputs()) check_input(graph_.value(id));
   for (const ir::ValueId id : graph_.untied(graph_.inputs())) graph.inputs.push_back(tensor(id));
   begin_states();
@@ -82,7 +109,7 @@ void Exporter::begin() {
 
 SharedBytes Exporter::finish() {
   end_states();
-  schema::SubGraphT& graph = *model_.subgraphs[0];
+  schema::SubGraphT& graph = subgraph();
   graph.outputs = outputs_;
   if (outputs_.empty()) {
     for (const ir::ValueId id : graph_.untied(graph_.outputs()))
@@ -91,10 +118,10 @@ SharedBytes Exporter::finish() {
   if (flavor_ == CircleFlavor::kTflite) sign();
   // Without a copy into a larger buffer, unless a small network has much beside its constants.
   std::size_t size = std::size_t{16} << 10;
-  for (const auto& buffer : model_.buffers) size += buffer->data.size() + 64;
+  for (const auto& buffer : file_->model.buffers) size += buffer->data.size() + 64;
   for (const auto& op : graph.operators) size += op->custom_options.size();
   flatbuffers::FlatBufferBuilder builder(size);
-  builder.Finish(schema::Model::Pack(builder, &model_),
+  builder.Finish(schema::Model::Pack(builder, &file_->model),
                  flavor_ == CircleFlavor::kTflite ? "TFL3" : "CIR0");
   const auto buffer = std::make_shared<const flatbuffers::DetachedBuffer>(builder.Release());
   return {buffer, std::as_bytes(std::span(buffer->data(), buffer->size()))};
@@ -103,7 +130,7 @@ SharedBytes Exporter::finish() {
 /// The inputs and outputs by name, as TensorFlow's converter describes them: runtimes and
 /// quantizers call a network by its signature.
 void Exporter::sign() {
-  const schema::SubGraphT& graph = *model_.subgraphs[0];
+  const schema::SubGraphT& graph = subgraph();
   const auto mapped = [this](std::span<const ir::ValueId> values, std::span<const TensorIndex> at) {
     std::vector<std::unique_ptr<schema::TensorMapT>> maps;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -117,7 +144,7 @@ void Exporter::sign() {
   signature->signature_key = "serving_default";
   signature->inputs = mapped(graph_.untied(graph_.inputs()), graph.inputs);
   signature->outputs = mapped(graph_.untied(graph_.outputs()), graph.outputs);
-  model_.signature_defs.push_back(std::move(signature));
+  file_->model.signature_defs.push_back(std::move(signature));
 }
 
 void Exporter::add_operators() {
@@ -172,7 +199,7 @@ std::string Exporter::unique(const std::string& name) {
 }
 
 TensorIndex Exporter::append(std::unique_ptr<schema::TensorT> tensor) {
-  auto& tensors = model_.subgraphs[0]->tensors;
+  auto& tensors = subgraph().tensors;
   tensors.push_back(std::move(tensor));
   return static_cast<TensorIndex>(tensors.size() - 1);
 }
@@ -244,24 +271,24 @@ std::uint32_t Exporter::buffer(std::span<const std::byte> bytes) {
   if (bytes.empty()) return 0;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t hash = std::hash<std::string_view>{}(text);
-  const auto [first, last] = buffers_.equal_range(hash);
+  const auto [first, last] = file_->buffers.equal_range(hash);
   for (auto candidate = first; candidate != last; ++candidate) {
-    const auto& data = model_.buffers[candidate->second]->data;
+    const auto& data = file_->model.buffers[candidate->second]->data;
     if (std::ranges::equal(std::as_bytes(std::span(data)), bytes)) return candidate->second;
   }
-  data_bytes_ += bytes.size();
-  check_data_size(data_bytes_);
-  const auto index = static_cast<std::uint32_t>(model_.buffers.size());
+  file_->data_bytes += bytes.size();
+  check_data_size(file_->data_bytes);
+  const auto index = static_cast<std::uint32_t>(file_->model.buffers.size());
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  model_.buffers.push_back(std::make_unique<schema::BufferT>());
-  model_.buffers.back()->data.assign(data, data + bytes.size());
-  buffers_.emplace(hash, index);
+  file_->model.buffers.push_back(std::make_unique<schema::BufferT>());
+  file_->model.buffers.back()->data.assign(data, data + bytes.size());
+  file_->buffers.emplace(hash, index);
   return index;
 }
 
 std::uint32_t Exporter::operator_code(OperatorCode code, const std::string& custom_name) {
-  const auto [found, is_new] = codes_.try_emplace(
-      {code, custom_name}, static_cast<std::uint32_t>(model_.operator_codes.size()));
+  const auto [found, is_new] = file_->codes.try_emplace(
+      {code, custom_name}, static_cast<std::uint32_t>(file_->model.operator_codes.size()));
   if (!is_new) return found->second;
   auto entry = std::make_unique<schema::OperatorCodeT>();
   const auto number = static_cast<std::int32_t>(code);
@@ -271,7 +298,7 @@ std::uint32_t Exporter::operator_code(OperatorCode code, const std::string& cust
   if (flavor_ == CircleFlavor::kTflite || number > kSeeExtendedCode) entry->builtin_code = number;
   entry->custom_code = custom_name;
   entry->version = version_of(code);
-  model_.operator_codes.push_back(std::move(entry));
+  file_->model.operator_codes.push_back(std::move(entry));
   return found->second;
 }
 
@@ -279,26 +306,25 @@ schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, Te
   auto op = std::make_unique<schema::OperatorT>();
   op->inputs = std::move(inputs);
   op->outputs = {output};
-  auto& operators = model_.subgraphs[0]->operators;
+  auto& operators = subgraph().operators;
   operators.push_back(std::move(op));
   return *operators.back();
 }
 
 void Exporter::add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
                    schema::BuiltinOptionsUnion options) {
-  add_operator(code, std::move(inputs), tensor(output), std::move(options));
+  add(code, std::move(inputs), std::vector<TensorIndex>{tensor(output)}, std::move(options));
 }
 
-void Exporter::add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
-                            schema::BuiltinOptionsUnion options) {
-  add_to(*model_.subgraphs[0], code, std::move(inputs), {output}, std::move(options));
+TensorIndex Exporter::computed_tensor(const std::string& name, const ir::ValueType& type) {
+  return append(describe(unique(name), tensor_type(type.encoding.element), type.shape));
 }
 
 TensorIndex Exporter::computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
                                schema::BuiltinOptionsUnion options) {
   const TensorIndex result =
-      append(describe(unique("extents"), schema::TensorType::INT32, {count}));
-  add_operator(code, std::move(inputs), result, std::move(options));
+      computed_tensor("extents", ir::dense_type(ir::ElementType::kInt32, {count}));
+  add(code, std::move(inputs), std::vector<TensorIndex>{result}, std::move(options));
   return result;
 }
 

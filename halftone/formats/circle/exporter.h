@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -26,6 +27,14 @@ namespace halftone::formats::circle {
 /// Index of a tensor in the file; kNoTensor where an optional input is absent.
 using TensorIndex = std::int32_t;
 inline constexpr TensorIndex kNoTensor = -1;
+
+/// What the subgraphs of a file share.
+struct FileParts {
+  schema::ModelT model;
+  std::unordered_multimap<std::size_t, std::uint32_t> buffers;  ///< by hash of the bytes
+  std::map<std::pair<OperatorCode, std::string>, std::uint32_t> codes;
+  std::size_t data_bytes = 0;
+};
 
 /// Turns a lowered graph into a file, node by node in the order of execution.
 class Exporter {
@@ -64,15 +73,32 @@ class Exporter {
   /// compute them at run time, from the shape of an input of the graph.
   TensorIndex extents(const ir::Shape& shape);
 
+  /// Adds a tensor that is no value of the graph and that an operator computes.
+  TensorIndex computed_tensor(const std::string& name, const ir::ValueType& type);
+  /// Adds another subgraph to the file. @return its index
+  std::int32_t add_subgraph(const ir::Graph& graph, const std::string& name);
+
   void add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
            schema::BuiltinOptionsUnion options = {});
+  /// The same for any outputs.
+  void add(OperatorCode code, std::vector<TensorIndex> inputs, std::vector<TensorIndex> outputs,
+           schema::BuiltinOptionsUnion options = {}) {
+    add_to(subgraph(), code, std::move(inputs), std::move(outputs), std::move(options));
+  }
   /// The same with all inputs of a node, and further ones that the file wants.
   void add_node(OperatorCode code, const ir::Node& node, schema::BuiltinOptionsUnion options = {},
                 std::initializer_list<TensorIndex> more = {});
   void add_custom(const std::string& name, std::vector<TensorIndex> inputs, ir::ValueId output,
                   std::span<const std::byte> options);
 
+  /// An operator whose result, int32 [count], is no value of the graph.
+  TensorIndex computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
+                       schema::BuiltinOptionsUnion options = {});
+
  private:
+  /// A subgraph of the file of another exporter.
+  Exporter(const ir::Graph& graph, const Exporter& outer);
+  [[nodiscard]] schema::SubGraphT& subgraph() const { return *file_->model.subgraphs[subgraph_]; }
   void collect_quantization();
   void begin();
   void add_operators();
@@ -93,28 +119,21 @@ class Exporter {
   std::uint32_t operator_code(OperatorCode code, const std::string& custom_name);
   TensorIndex append(std::unique_ptr<schema::TensorT> tensor);
   schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, TensorIndex output);
-  void add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
-                    schema::BuiltinOptionsUnion options);
-  /// An operator whose result, int32 [count], is no value of the graph.
-  TensorIndex computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
-                       schema::BuiltinOptionsUnion options = {});
   TensorIndex batch();
 
   const ir::Graph& graph_;
   CircleFlavor flavor_;
   CodeNodes code_nodes_;
   const ir::Node* node_in_codes_ = nullptr;
-  schema::ModelT model_;
+  std::shared_ptr<FileParts> file_;  ///< shared by the exporters of its subgraphs
+  std::size_t subgraph_ = 0;
   std::vector<TensorIndex> variables_;  ///< handles of the states
   std::vector<TensorIndex> outputs_;    ///< of the network as one operator
   std::map<ir::ValueId, TensorIndex> tensors_;
   std::map<ir::ValueId, ir::AffineParameters> quantization_;
-  std::unordered_multimap<std::size_t, std::uint32_t> buffers_;  ///< by hash of the bytes
-  std::map<std::pair<OperatorCode, std::string>, std::uint32_t> codes_;
   std::set<std::string> names_;                ///< of tensors, those of the ends first
   std::map<std::string, std::size_t> copies_;  ///< the number of tensors that wanted a name
   TensorIndex batch_ = kNoTensor;              ///< the extent of the batch, once it is computed
-  std::size_t data_bytes_ = 0;
 };
 
 /// @throws Error kUnsupported if a FlatBuffer cannot hold this many bytes of weights beside its
@@ -138,6 +157,7 @@ Writer find_writer(const ir::Operator& op);
 
 // The operators that can be written, one table per family; most are in ops/operators_export.cc.
 std::span<const WriterEntry> reduce_writers();
+std::span<const WriterEntry> loop_writers();
 
 /// Adds the operators of one node. @throws Error kUnsupported if the format has none for it
 void export_node(Exporter& exporter, const ir::Node& node);

@@ -63,7 +63,8 @@ ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants)
 }
 
 ir::Graph Importer::run_subgraph(std::size_t index,
-                                 const std::map<std::size_t, ir::Tensor>& constants) {
+                                 const std::map<std::size_t, ir::Tensor>& constants,
+                                 const std::vector<ir::Shape>& shapes) {
   constexpr int kMaxDepth = 32;
   // Subgraphs that name each other twice would expand to very many nodes.
   constexpr std::size_t kMaxNested = std::size_t{1} << 14;
@@ -83,6 +84,9 @@ ir::Graph Importer::run_subgraph(std::size_t index,
                                       std::to_string(kMaxNested) + " operators in all uses");
   }
   const std::vector<std::size_t> inputs = file.graph_inputs();
+  check(inputs.size() == shapes.size(), "a subgraph has other inputs");
+  for (std::size_t i = 0; i < inputs.size(); ++i) nested.shapes_[inputs[i]] = shapes[i];
+  nested.file_batch_ = file_batch_;
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
   ir::Graph graph = nested.run_with(by_tensor);
@@ -124,6 +128,7 @@ void Importer::add_inputs(bool symbolic_batch) {
 }
 
 ir::Shape Importer::input_shape(std::size_t tensor, bool symbolic_batch) {
+  if (const auto known = shapes_.find(tensor); known != shapes_.end()) return known->second;
   ir::Shape shape = file_.shape(tensor);
   const ir::Shape* given = given_shape(options_, file_.tensor_name(tensor), shape.rank());
   std::optional<std::size_t> axis;

@@ -34,8 +34,10 @@ class Importer {
   ir::Graph run_with(const std::map<std::size_t, ir::Tensor>& constants);
   /// The graph of a subgraph that an operator names, with some of its inputs as constants.
   /// @param constants  by the position of the input
+  /// @param shapes     of all its inputs
   /// @throws Error kUnsupported if subgraphs are nested too deeply; as run_with()
-  ir::Graph run_subgraph(std::size_t index, const std::map<std::size_t, ir::Tensor>& constants);
+  ir::Graph run_subgraph(std::size_t index, const std::map<std::size_t, ir::Tensor>& constants,
+                         const std::vector<ir::Shape>& shapes);
   [[nodiscard]] const ImportOptions& options() const { return options_; }
 
   [[nodiscard]] const FileModel& file() const { return file_; }
@@ -114,7 +116,8 @@ class Importer {
   DilatedLayers dilated_;
   ir::Graph graph_;
   std::optional<ir::Dim> file_batch_;
-  std::vector<State> states_;  ///< indexed by tensor, as are the next two members
+  std::map<std::size_t, ir::Shape> shapes_;  ///< of inputs of a subgraph, by tensor
+  std::vector<State> states_;                ///< indexed by tensor, as are the next two members
   std::vector<ir::ValueId> values_;
   std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
@@ -148,6 +151,8 @@ class OperatorImport {
   /// The tensor of an input. @throws Error kFormat if it is absent
   [[nodiscard]] std::size_t input_tensor(std::size_t i) const;
   [[nodiscard]] std::size_t output_tensor(std::size_t i) const;
+  /// Whether an operator or an output of the graph reads an output.
+  [[nodiscard]] bool is_read(std::size_t output) const;
 
   /// An input as float32.
   ir::ValueId number(std::size_t i) { return importer_.number(input_tensor(i)); }
@@ -243,6 +248,7 @@ std::span<const ImportEntry> recurrent_imports();
 std::span<const ImportEntry> reduce_imports();
 std::span<const ImportEntry> selection_imports();
 std::span<const ImportEntry> svdf_imports();
+std::span<const ImportEntry> update_imports();
 std::span<const ImportEntry> variable_imports();
 std::span<const ImportEntry> while_imports();
 
@@ -257,6 +263,9 @@ SpaceBlocks space_blocks(OperatorImport& op);
 /// Imports a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
 /// @param op  the last of the three
 void import_dilated(OperatorImport& op, const DilatedLayer& layer);
+
+/// Whether a type is that of one boolean.
+bool is_flag(const ir::ValueType& type);
 
 /// A WHILE as a loop over its body.
 void import_loop(OperatorImport& op);

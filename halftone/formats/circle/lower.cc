@@ -331,6 +331,7 @@ ValueId Rewrite::replacement(const ir::Normalize& op) {
 }  // namespace
 
 ir::Graph lowered(ir::Graph graph) {
+  lower_loops(graph);
   lower_windows(graph);
   lower_resizing(graph);
   lower_recurrent_steps(graph);

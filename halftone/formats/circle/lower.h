@@ -43,6 +43,10 @@ void lower_resizing(ir::Graph& graph);
 /// Lowers single steps of an LSTM with initial states, or with cells as output, to arithmetic.
 void lower_recurrent_steps(ir::Graph& graph);
 
+/// Lowers loops to those of files: conditions and limits are scalars, and results are stacked along
+/// the first axis.
+void lower_loops(ir::Graph& graph);
+
 /// A node and those that replace it, which are named after it: NAME/1, NAME/2, ...
 class NodeRewrite {
  protected:

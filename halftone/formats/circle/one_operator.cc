@@ -50,24 +50,23 @@ std::optional<SharedBytes> network_in(const FileModel& file) {
 void Exporter::add_network(std::span<const std::byte> network) {
   // Each output gets a tensor that the operator computes, even one that is an input or a constant,
   // and variables are assigned from those: a runtime has no memory for what nothing reads.
-  const auto computed_tensor = [this](ir::ValueId id) {
+  const auto result_tensor = [this](ir::ValueId id) {
     if (graph_.producer(id) && !tensors_.contains(id)) return tensor(id);
     const ir::Value& value = graph_.value(id);
-    return tensors_[id] = append(describe(
-               unique(value.name), tensor_type(value.type.encoding.element), value.type.shape));
+    return tensors_[id] = computed_tensor(value.name, value.type);
   };
   std::vector<TensorIndex> inputs;
   for (const ir::ValueId id : graph_.untied(graph_.inputs())) inputs.push_back(tensor(id));
   for (const ir::State& state : graph_.states()) inputs.push_back(tensor(state.before));
   std::vector<TensorIndex> outputs;
   for (const ir::ValueId id : graph_.untied(graph_.outputs())) {
-    outputs_.push_back(outputs.emplace_back(computed_tensor(id)));
+    outputs_.push_back(outputs.emplace_back(result_tensor(id)));
   }
   for (const ir::State& state : graph_.states()) {
-    if (state.after != ir::kAbsent) outputs.push_back(computed_tensor(state.after));
+    if (state.after != ir::kAbsent) outputs.push_back(result_tensor(state.after));
   }
-  data_bytes_ += network.size();
-  check_data_size(data_bytes_);
+  file_->data_bytes += network.size();
+  check_data_size(file_->data_bytes);
   schema::OperatorT& op = append_operator(std::move(inputs), kNoTensor);
   op.outputs = std::move(outputs);
   op.opcode_index = operator_code(OperatorCode::kCustom, std::string(kNetworkName));

@@ -129,6 +129,7 @@ enum class OperatorCode : std::int32_t {
   kReadVariable = 143,
   kAssignVariable = 144,
   kGelu = 150,
+  kDynamicUpdateSlice = 151,
   kRelu0To1 = 152,
   kSign = 158,
   kBcqFullyConnected = -3,

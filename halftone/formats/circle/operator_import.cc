@@ -18,8 +18,8 @@ std::map<OperatorCode, ImportFunction> all_imports() {
   for (const auto family :
        {batch_space_imports(), convolution_imports(), elementwise_imports(), extend_imports(),
         layout_imports(), linear_imports(), lowbit_imports(), recurrent_imports(), reduce_imports(),
-        svdf_imports(), variable_imports(), while_imports(), control_imports(),
-        selection_imports()}) {
+        svdf_imports(), variable_imports(), while_imports(), control_imports(), selection_imports(),
+        update_imports()}) {
     for (const ImportEntry& entry : family) table.emplace(entry.code, entry.import);
   }
   return table;
@@ -50,6 +50,16 @@ std::size_t OperatorImport::input_tensor(std::size_t i) const {
 std::size_t OperatorImport::output_tensor(std::size_t i) const {
   check(i < outputs_.size(), "output " + std::to_string(i) + " is absent");
   return outputs_[i];
+}
+
+bool OperatorImport::is_read(std::size_t output) const {
+  const FileModel& file = importer_.file();
+  const std::size_t tensor = output_tensor(output);
+  if (std::ranges::count(file.graph_outputs(), tensor) > 0) return true;
+  for (std::size_t other = 0; other < file.num_operators(); ++other) {
+    if (std::ranges::count(file.inputs(other), std::optional(tensor)) > 0) return true;
+  }
+  return false;
 }
 
 std::string OperatorImport::output_name(std::size_t i) const {

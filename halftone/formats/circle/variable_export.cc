@@ -29,9 +29,9 @@ void Exporter::add_to(schema::SubGraphT& graph, OperatorCode code, std::vector<T
 
 void Exporter::begin_states() {
   if (graph_.states().empty()) return;
-  model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
-  schema::SubGraphT& first = *model_.subgraphs[1];
-  schema::SubGraphT& main = *model_.subgraphs[0];
+  file_->model.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+  schema::SubGraphT& first = *file_->model.subgraphs[1];
+  schema::SubGraphT& main = subgraph();
   first.name = "first";
   schema::CallOnceOptionsT once;
   once.init_subgraph_index = 1;
@@ -53,7 +53,7 @@ void Exporter::begin_states() {
 }
 
 void Exporter::end_states() {
-  schema::SubGraphT& main = *model_.subgraphs[0];
+  schema::SubGraphT& main = subgraph();
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (graph_.states()[i].after == ir::kAbsent) continue;
     add_to(main, OperatorCode::kAssignVariable, {variables_[i], tensor(graph_.states()[i].after)},

@@ -325,7 +325,7 @@ bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 Writer find_writer(const ir::Operator& op) {
-  static const ir::OperatorTable<Writer> table = {kNodeWriters, reduce_writers()};
+  static const ir::OperatorTable<Writer> table = {kNodeWriters, reduce_writers(), loop_writers()};
   return table[op];
 }
 

@@ -22,17 +22,6 @@ ValueId state_before(OperatorImport& op, std::size_t variable) {
   return is_zero ? ir::kAbsent : value;
 }
 
-/// Whether an operator or an output of the graph reads an output.
-bool is_read(OperatorImport& op, std::size_t output) {
-  const FileModel& file = op.importer().file();
-  const std::size_t tensor = op.output_tensor(output);
-  if (std::ranges::count(file.graph_outputs(), tensor) > 0) return true;
-  for (std::size_t other = 0; other < file.num_operators(); ++other) {
-    if (std::ranges::count(file.inputs(other), std::optional(tensor)) > 0) return true;
-  }
-  return false;
-}
-
 /// Features [first, first + count) of the states of the last step, [1, B, count].
 ValueId last_states(OperatorImport& op, ValueId states, std::size_t first, std::size_t count) {
   const auto steps = static_cast<std::size_t>(op.shape(states)[0]);
@@ -91,7 +80,7 @@ void import_while(OperatorImport& op) {
   op.importer().charge(loop.weights.bytes().size() + loop.recurrence.bytes().size());
   const std::string name = file.tensor_name(op.output_tensor(loop.results));
   const ValueId states =
-      add_layer(op.graph(), loop, name, inputs, is_lstm && is_read(op, loop.cell));
+      add_layer(op.graph(), loop, name, inputs, is_lstm && op.is_read(loop.cell));
   emit_results(op, loop, states);
   op.alias(inputs[0], loop.sequence);
   for (const std::size_t counter : loop.counters) op.alias(op.raw(counter), counter);
