@@ -31,6 +31,9 @@ Fields fields_of(v0::LanguageModelOptions& o) {
                   {"float32", "float16", "int8"}),
       {"lora", &o.lora,
        "Low-rank changes of matrices: a folder of the package peft, or a GGUF file"},
+      {"draft", &o.draft,
+       "A smaller language model with the same tokens, which guesses what is verified at once: "
+       "faster where it guesses well, and the same text"},
       device_field(o.device),
       {"float_activations", &o.float_activations,
        "Round no activations to 8 bits: codes of weights are decoded to float32"},

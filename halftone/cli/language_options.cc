@@ -33,7 +33,9 @@ std::vector<CLI::Option*> add_open_fields(CLI::App& verb, OpenOptions& open,
   std::vector<CLI::Option*> options;
   for (const std::string_view name : names) {
     options.push_back(add_field(verb, *find_field(fields, name)));
-    if (name == "tokenizer" || name == "lora") options.back()->check(read_path());
+    if (name == "tokenizer" || name == "lora" || name == "draft") {
+      options.back()->check(read_path());
+    }
   }
   return options;
 }
@@ -82,8 +84,9 @@ void add_fit_fields(CLI::App& verb, const Fields& fields,
 
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
-  add_open_fields(verb, options.open,
-                  {"tokenizer", "context", "cache", "lora", "device", "float_activations"});
+  add_open_fields(
+      verb, options.open,
+      {"tokenizer", "context", "cache", "lora", "draft", "device", "float_activations"});
 }
 
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options) {

@@ -153,6 +153,22 @@ TEST_F(CppLanguage, ContinuesTextsAndTokens) {
   EXPECT_EQ(plain.guessed_tokens, 0U);
 }
 
+TEST_F(CppLanguage, WritesTheSameTextWithADraft) {
+  LanguageModelOptions options;
+  options.draft = tiny_.path();  // as dear as the model, so that it is seldom asked
+  LanguageModel drafted = open(options);
+  std::size_t guessed = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const GenerateOptions draw{
+        .max_tokens = 50, .sampling = {.temperature = 1, .seed = seed}, .lookup = 0};
+    const Generation found = drafted.generate("Once", draw);
+    EXPECT_EQ(found.tokens, model().generate("Once", draw).tokens);
+    EXPECT_EQ(found.accepted_tokens, found.guessed_tokens) << "by the same model";
+    guessed += found.guessed_tokens;
+  }
+  EXPECT_GE(guessed, 8U);
+}
+
 TEST_F(CppLanguage, PassesOnWhatACallbackThrows) {
   EXPECT_THROW(
       model().generate("Once", {},

@@ -23,6 +23,7 @@ OpenOptions open_options(const halftone_language_options& options) {
   open.cache = kCaches[static_cast<std::size_t>(options.cache)];
   open.float_activations = options.float_activations != 0;
   if (options.lora != nullptr) open.lora = options.lora;
+  if (options.draft != nullptr) open.draft = options.draft;
   if (options.device != nullptr) open.device = options.device;
   return open;
 }

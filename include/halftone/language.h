@@ -62,11 +62,11 @@ typedef struct halftone_language_options {
   int cache;             /**< a halftone_cache */
   int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits; weights are decoded to
                               float32 */
-  const char* lora;      /**< low-rank changes of matrices: a folder of the package peft, or a GGUF
-                              file; NULL: none */
+  const char* lora;      /**< low-rank changes: a folder of peft, or a GGUF file; NULL: none */
   const char* device;    /**< a graphics card such as "opencl:0" or "cuda", which gives the same
                               logits; NULL or "cpu": the processor; "auto": the best card, or the
                               processor where none can run the model */
+  const char* draft;     /**< a smaller model with the same tokens, to guess them; NULL: none */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a

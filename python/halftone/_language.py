@@ -56,6 +56,7 @@ class LanguageModelOptions(TypedDict, total=False):
     cache: Cache
     float_activations: bool
     lora: Path | None
+    draft: Path | None
     device: str
 
 

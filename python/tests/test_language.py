@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import halftone as ht
-from conftest import ROOT, VOCABULARY, Program, write_tiny_model
+from conftest import ROOT, VOCABULARY, Program, write_tiny_gguf, write_tiny_model
 
 SPACE = 259
 
@@ -181,6 +181,28 @@ def test_options_of_sampling(model: ht.LanguageModel) -> None:
         model.generate("x", temperature=-1.0)
     with pytest.raises(TypeError, match="unexpected option 'heat'"):
         model.generate("x", heat=1.0)  # type: ignore[call-arg]
+
+
+def test_a_draft_changes_no_text(model: ht.LanguageModel, tmp_path: Path) -> None:
+    sizes = {"model": 128, "draft": 32}
+    for name, width in sizes.items():
+        write_tiny_gguf(tmp_path / f"{name}.gguf", width=width, words=("ab",))
+    alone = ht.LanguageModel.open(tmp_path / "model.gguf")
+    drafted = ht.LanguageModel.open(
+        tmp_path / "model.gguf", sequences=2, draft=tmp_path / "draft.gguf"
+    )
+    guessed = 0
+    assert model.context == 64  # and this build has language models
+    for seed in range(8):
+        draw: ht.GenerateOptions = {"temperature": 1.0, "seed": seed, "max_tokens": 40, "lookup": 0}
+        found = drafted.generate("x", sequence=seed % 2, **draw)
+        assert found.tokens == alone.generate("x", **draw).tokens
+        guessed += found.guessed_tokens
+    assert guessed > 0
+    for words, difference in ((("ab", "cd"), "260, found 261"), (("cd",), "token 259: cd ")):
+        write_tiny_gguf(tmp_path / "other.gguf", words=words)
+        with pytest.raises(ValueError, match=f"other.gguf: a draft has the tokens.*{difference}"):
+            ht.LanguageModel.open(tmp_path / "model.gguf", draft=tmp_path / "other.gguf")
 
 
 def test_texts_follow_schemas_and_grammars(model: ht.LanguageModel) -> None:

@@ -35,6 +35,7 @@ Continuation::Continuation(const TokenModel& model, const Tokenizer& tokenizer,
   }
   // Guesses that were wrong are cut off.
   if (!model.truncates_freely()) job_.lookup = 0;
+  if (model.draft() != nullptr) draft_length_.emplace(model.draft_cost());
   if (job_.lookup > 0) lookup_.look(tokens_);
 }
 
@@ -98,6 +99,7 @@ void Continuation::write(std::span<const float> logits) {
   tokens_.push_back(token);
   result_.tokens.push_back(token);
   if (job_.lookup > 0) lookup_.look(tokens_);
+  if (draft_length_) draft_length_->pass();
   if (result_.tokens.size() == 1) result_.first_seconds = seconds();
   const std::string piece = stream_.push(token);
   result_.text += piece;
@@ -106,22 +108,32 @@ void Continuation::write(std::span<const float> logits) {
   result_.generate_seconds = seconds() - result_.first_seconds;
 }
 
+std::size_t Continuation::max_guesses(std::size_t max_tokens) const {
+  const std::size_t wanted = job_.max_tokens - result_.tokens.size();
+  return std::min({max_tokens, wanted - 1, context_ - tokens_.size()});
+}
+
 std::vector<TokenId> Continuation::guess(std::size_t max_tokens) const {
   if (job_.lookup == 0 || has_ended_) return {};
-  const std::size_t wanted = job_.max_tokens - result_.tokens.size();  // one is drawn without
-  return lookup_.guess(tokens_,
-                       std::min({max_tokens, job_.lookup, wanted - 1, context_ - tokens_.size()}));
+  return lookup_.guess(tokens_, max_guesses(std::min(max_tokens, job_.lookup)));
+}
+
+std::size_t Continuation::draft_tokens(std::size_t max_tokens) const {
+  if (!draft_length_ || has_ended_) return 0;
+  return draft_length_->length(max_guesses(max_tokens));
 }
 
 std::size_t Continuation::write_guessed(std::span<const TokenId> guesses,
                                         std::span<const float> logits) {
   const std::size_t width = logits.size() / (guesses.size() + 1);
+  const bool is_drafted = draft_length_ && !guesses.empty() && guess(1).empty();
   result_.guessed_tokens += guesses.size();
   std::size_t right = 0;
   for (std::size_t row = 0; row <= guesses.size() && !has_ended_ && row == right; ++row) {
     write(logits.subspan(row * width, width));
     if (row < guesses.size() && tokens_.back() == guesses[row]) ++right;
   }
+  if (is_drafted) draft_length_->learn(guesses.size(), right);
   result_.accepted_tokens += right;
   return right;
 }

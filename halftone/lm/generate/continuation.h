@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "halftone/lm/generate/draft.h"
 #include "halftone/lm/generate/generate.h"
 #include "halftone/lm/generate/prompt_lookup.h"
 #include "halftone/lm/generate/sampler.h"
@@ -40,6 +41,12 @@ class Continuation {
   void write(std::span<const float> logits);
   /// Tokens that may follow tokens(), as many as are worth to try.
   [[nodiscard]] std::vector<TokenId> guess(std::size_t max_tokens) const;
+  /// Tokens that a draft is to guess, where guess() has none.
+  [[nodiscard]] std::size_t draft_tokens(std::size_t max_tokens) const;
+  /// What draws the next tokens.
+  [[nodiscard]] const Sampler& sampler() const { return sampler_; }
+  /// Number of tokens that may be drawn.
+  [[nodiscard]] std::size_t num_tokens() const { return num_tokens_; }
   /// Draws the next token as write() does, and those behind guesses while these are what is drawn.
   /// @param logits  [1 + guesses, vocabulary]: behind tokens(), and behind each guess
   /// @return        number of guesses that were right
@@ -52,6 +59,8 @@ class Continuation {
 
  private:
   [[nodiscard]] double seconds() const;
+  /// As many tokens as a run may guess: one is drawn without.
+  [[nodiscard]] std::size_t max_guesses(std::size_t max_tokens) const;
   TokenId draw(std::span<const float> logits);
   void end(End reason);
   bool ask(TokenId token, std::string_view text);
@@ -66,6 +75,7 @@ class Continuation {
   TextStream stream_;
   std::optional<Constraint> constraint_;  ///< of the job's form
   PromptLookup lookup_;
+  std::optional<DraftLength> draft_length_;  ///< nullopt: there is no draft
   std::vector<TokenId> tokens_;
   Generation result_;
   bool has_ended_ = false;

@@ -44,6 +44,15 @@ void write_guessed(TokenModel& model, Continuation& text, std::span<const TokenI
   forget();
 }
 
+/// What may follow a text: what it has said before, else what the draft of its model says.
+std::vector<TokenId> guess(const TokenModel& model, const Continuation& text) {
+  constexpr std::size_t kMaxGuesses = 15;  // of a draft
+  std::vector<TokenId> guesses = text.guess(text.job().lookup);
+  if (!guesses.empty() || model.draft() == nullptr) return guesses;
+  const DraftPart part{text.job().sequence, &text, kMaxGuesses};
+  return write_draft(*model.draft(), {&part, 1}).front();
+}
+
 }  // namespace
 
 std::size_t reusable_tokens(std::span<const TokenId> known, std::span<const TokenId> prompt) {
@@ -64,7 +73,7 @@ Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<con
   while (!text.has_ended()) {
     write_guessed(model, text, guesses, logits);
     if (text.has_ended()) break;
-    guesses = text.guess(job.lookup);
+    guesses = guess(model, text);
     std::vector<TokenId> next = guesses;
     next.insert(next.begin(), text.tokens().back());
     logits = model.append(job.sequence, next, true);

@@ -9,8 +9,6 @@ namespace {
 
 /// Below this share of right guesses a run of two rows costs more than it saves.
 constexpr double kLeastRight = 0.4;
-/// What a further row of a run costs, as a share of a run of one row.
-constexpr double kRowCost = 0.12;
 /// Weight of the last token in a share.
 constexpr double kLearningRate = 0.15;
 

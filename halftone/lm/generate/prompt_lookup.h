@@ -12,6 +12,9 @@
 
 namespace halftone::lm {
 
+/// What a further row of a run costs, as a share of a run of one row.
+inline constexpr double kRowCost = 0.12;
+
 /// Guesses that a text goes on as it did where its last three, two or one tokens were before. It
 /// learns from each token how often a guess of each kind would have been right, and guesses as
 /// many tokens as are worth a row of a run: more after hits, none after misses.

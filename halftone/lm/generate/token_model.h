@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/lm/text/vocabulary.h"
@@ -90,6 +92,20 @@ class TokenModel {
                                             std::span<const TokenId> /*tokens*/) {
     return {};
   }
+
+  /// A smaller model with the same tokens and as many sequences, of which sequence i follows that
+  /// of this one; see write_draft(). Null: none.
+  [[nodiscard]] TokenModel* draft() const { return draft_.get(); }
+  [[nodiscard]] double draft_cost() const { return draft_cost_; }
+  /// @param cost  of a token of the draft, as a share of a token of this model
+  void set_draft(std::unique_ptr<TokenModel> draft, double cost) {
+    draft_ = std::move(draft);
+    draft_cost_ = cost;
+  }
+
+ private:
+  std::unique_ptr<TokenModel> draft_;
+  double draft_cost_ = 0;
 };
 
 }  // namespace halftone::lm

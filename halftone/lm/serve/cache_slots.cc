@@ -56,6 +56,9 @@ std::optional<CacheSlots::Slot> CacheSlots::take(std::span<const TokenId> text) 
   if (!wastes_little && copies_ && oldest != source && fronts[source] > fronts[oldest]) {
     copies_ = model_.copy_front(source, oldest, fronts[source]);
     if (copies_) slot = {oldest, fronts[source]};
+    if (TokenModel* draft = model_.draft(); copies_ && draft != nullptr) {
+      draft->copy_front(source, oldest, std::min(fronts[source], draft->length(source)));
+    }
   }
   model_.truncate(slot.sequence, slot.reused);
   uses_[slot.sequence] = {true, ++loans_};

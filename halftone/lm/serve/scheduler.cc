@@ -231,21 +231,42 @@ void Scheduler::guess(std::span<Request* const> requests) const {
   constexpr std::size_t kCheapRun = 16;  // tokens, which read the weights once
   std::size_t left = std::min(kCheapRun, options_.run_tokens);
   for (const Request* request : requests) left -= std::min(left, request->share);
+  std::vector<Request*> drafted;
+  std::vector<DraftPart> drafts;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     Request& request = *requests[i];
     request.guessed.clear();
     if (request.is_reading() || request.pending() != 1) continue;
-    request.guessed = request.text.guess(left / (requests.size() - i));
-    left -= request.guessed.size();
+    const std::size_t share = left / (requests.size() - i);
+    request.guessed = request.text.guess(share);
+    const std::size_t draft_tokens = request.guessed.empty() ? request.text.draft_tokens(share) : 0;
+    left -= request.guessed.size() + draft_tokens;
+    if (draft_tokens != 0) {
+      drafted.push_back(&request);
+      drafts.push_back({*request.sequence, &request.text, draft_tokens});
+    }
     request.guessed.insert(request.guessed.begin(), request.text.tokens().back());
+  }
+  write_drafts(drafted, drafts);
+}
+
+void Scheduler::write_drafts(std::span<Request* const> requests,
+                             std::span<const DraftPart> parts) const {
+  if (parts.empty()) return;
+  // It reads prompts in parts as the model does, so that others need not wait for long ones.
+  const std::size_t max_read = std::max(options_.run_tokens, parts.size());
+  const auto drafts = write_draft(*model_.draft(), parts, max_read);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::vector<TokenId>& guessed = requests[i]->guessed;
+    guessed.insert(guessed.end(), drafts[i].begin(), drafts[i].end());
   }
 }
 
 void Scheduler::run() {
   const std::vector<Request*> requests = divide_run();
   if (requests.empty()) return;
-  guess(requests);
   try {
+    guess(requests);
     append(requests);
   } catch (const Error& error) {
     for (Request* request : requests) fail_with(*request, error);

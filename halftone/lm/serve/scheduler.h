@@ -118,8 +118,10 @@ class Scheduler {
   [[nodiscard]] std::vector<Request*> divide_run();
   void run();
   void append(std::span<Request* const> requests);
-  /// Adds guesses to a run that has few tokens.
+  /// Adds guesses to a run that has few tokens: of what texts have said, else of the draft.
   void guess(std::span<Request* const> requests) const;
+  /// @param parts  of the requests that have room for guesses
+  void write_drafts(std::span<Request* const> requests, std::span<const DraftPart> parts) const;
   /// Draws the next tokens of a text. @param logits  behind its last one, and behind each guess
   void write(Request& request, std::span<const float> logits);
   void fail_with(Request& request, const Error& error);

@@ -170,6 +170,38 @@ TEST_F(SchedulerTest, GuessesInRunsOfManyTexts) {
   EXPECT_LT(accepted, guessed) << "some are wrong";
 }
 
+TEST_F(SchedulerTest, WritesTheSameTextsWithADraft) {
+  std::vector<NamedTensor> tensors = small_tensors(description_);
+  for (NamedTensor& tensor : tensors) std::ranges::reverse(tensor.values);
+  const Weights others = weights_of(description_, tensors);
+  for (const std::size_t clients : {1U, 4U, 16U}) {
+    for (const bool is_right : {true, false}) {
+      Decoder decoder = model(clients);
+      auto draft = std::make_unique<Decoder>(
+          build_decoder(description_, is_right ? weights_ : others, {clients, kContext}),
+          DecoderOptions{.rows = 32});
+      decoder.set_draft(std::move(draft), 0.02);
+      Scheduler scheduler(decoder, tokenizer_, {.run_tokens = 32});
+      Random random(clients);
+      std::vector<ServeJob> jobs;
+      for (std::size_t i = 0; i < 2 * clients; ++i) {
+        jobs.push_back(random_job(random));
+        submit(scheduler, jobs.back(), i);
+      }
+      while (scheduler.step()) {
+      }
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        EXPECT_EQ(results_[i].generation.tokens, alone(jobs[i]).tokens) << i << " of " << clients;
+        EXPECT_EQ(results_[i].generation.text, alone(jobs[i]).text);
+      }
+      const ServeCounts counts = scheduler.counts();
+      EXPECT_GT(counts.guessed_tokens, 0U);
+      EXPECT_TRUE(!is_right || 2 * counts.accepted_tokens > counts.guessed_tokens);
+      results_.clear();
+    }
+  }
+}
+
 TEST_F(SchedulerTest, TakesFewRunsWhereATextRepeats) {
   std::size_t runs[2] = {};
   for (const std::size_t lookup : {0U, 15U}) {

@@ -38,6 +38,10 @@ HALFTONE_VERSIONED namespace v0 {
     bool float_activations = false;  ///< round no inputs of layers to 8 bits; decode the weights
     /// Low-rank changes of matrices: a folder of the package peft, or a GGUF file; empty: none.
     std::filesystem::path lora{};
+    /// A smaller model with the same tokens, as files in open(); empty: none. What it would write
+    /// is guessed where a text repeats nothing, and verified as GenerateOptions::lookup says: the
+    /// text is the same. It has sequences and a context of its own, which take memory.
+    std::filesystem::path draft{};
     /// "cpu", a graphics card as devices() names them: "opencl:0", or "cuda" for the first one; or
     /// "auto": the best card, or the processor where none can run the model. Logits have the same
     /// bits.
