@@ -4,7 +4,7 @@
 # prints, the instructions of its main() and the sizes of its sections, and fails where main() does
 # not return 0.
 #   scripts/microcontrollers.sh FOLDER            all of them
-#   scripts/microcontrollers.sh FOLDER m3 m4      some: m0 m3 m4 m7 m33 m55 rv32 rv32_zbb
+#   scripts/microcontrollers.sh FOLDER m3 m4      some: m0 m0_large m3 m4 m7 m33 m55 rv32 rv32_zbb
 # Instructions repeat exactly; they are no cycles. A program may declare `uint32_t
 # instructions(void)` and call it. CFLAGS adds options of the compiler (-O3 and warnings are set).
 # Exits with 77 if a compiler or an emulator is missing: `scripts/setup.sh --check-tools` installs
@@ -40,6 +40,10 @@ choose() {
       memory=(0 0x40000 0x20000000 0x4000)
       clock_ps=62500
       ;;
+    m0_large) # programs for m0 that need more memory, on an emulated m3
+      compiler+=(-mcpu=cortex-m0)
+      emulator+=(-M mps2-an385)
+      ;;
     m3) compiler+=(-mcpu=cortex-m3) && emulator+=(-M mps2-an385) ;;
     m4) compiler+=(-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16) && emulator+=(-M mps2-an386) ;;
     m7) compiler+=(-mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16) && emulator+=(-M mps2-an500) ;;
@@ -65,7 +69,7 @@ choose() {
       instructions=(-march=rv32imac_zbb)
       emulator+=(-cpu rv32,zbb=true)
       ;;
-    *) die "unknown core '$1'; there are m0 m3 m4 m7 m33 m55 rv32 rv32_zbb" ;;
+    *) die "unknown core '$1'; there are m0 m0_large m3 m4 m7 m33 m55 rv32 rv32_zbb" ;;
   esac
 }
 

@@ -121,6 +121,41 @@ TEST_F(ProgramExport, BudgetsAreThoseOfTheFiles) {
   EXPECT_FALSE(std::filesystem::exists(model));
 }
 
+TEST_F(ProgramExport, BudgetsCountTheInstructionsOfTheFiles) {
+  const std::string model = path("m.circle");
+  const std::string quantize = "quantize " + kModel + " -o " + model + " --data " + kExample +
+                               " --limit 50 --choices 1,2,8 --tries 2 --json --budget ";
+  const Outcome outcome = run(quantize + "instructions=1.5M,flash=160k --core cortex-m3");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json found = Json::parse(outcome.out);
+  EXPECT_EQ(found["budget"], Json({{"flash", 160000}, {"instructions", 1500000}}));
+  const Json written = Json::parse(export_c(model, "--core cortex-m3 --json").out);
+  EXPECT_EQ(found["core"], written["core"]);
+  EXPECT_EQ(found["chosen"]["instructions"], written["instructions"]);
+  EXPECT_EQ(found["chosen"]["bytes"], written["flash"]["bytes"]);
+  EXPECT_LE(written["instructions"], 1500000);
+  double sum = 0;
+  for (const Json& layer : written["layers"]) sum += layer["instructions"].get<double>();
+  EXPECT_EQ(sum, written["instructions"]);
+  EXPECT_GT(Json::parse(export_c(model, "--core cortex-m0 --json").out)["instructions"],
+            written["instructions"]);
+
+  const Json energy =
+      Json::parse(run(quantize + "pj=3e7 --core cortex-m3 --instruction-pj 20").out);
+  EXPECT_EQ(energy["chosen"]["pj"], 20 * energy["chosen"]["instructions"].get<double>());
+  EXPECT_LE(energy["chosen"]["pj"], 3e7);
+  EXPECT_EQ(energy["chosen"]["instructions"],
+            Json::parse(export_c(model, "--core cortex-m3 --json").out)["instructions"]);
+  std::filesystem::remove(model);
+  expect_error(run(quantize + "instructions=10k"), 4,
+               "budget instructions=10000 cannot be met with these choices: the least is");
+  expect_error(run(quantize + "instructions=1M --core z80"), 2, "core: expected cortex-m0");
+  expect_error(run(quantize + "instructions=x"), 2, "found 'instructions=x'");
+  expect_error(run(quantize + "bytes=90k --core cortex-m0"), 2, "--core: only with --budget");
+  expect_error(run(quantize + "bytes=90k --instruction-pj 3"), 2, "only with --budget pj=");
+  EXPECT_FALSE(std::filesystem::exists(model));
+}
+
 TEST_F(ProgramExport, WritesModulesForBrowsers) {
   if (std::system("command -v clang wasm-ld > /dev/null") != 0) GTEST_SKIP() << "no Clang";
   const std::string command = "export '" + kModel + "' -o '" + path("w") + "' --target wasm ";

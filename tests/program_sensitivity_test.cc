@@ -229,8 +229,9 @@ TEST_F(ProgramSensitivity, RejectsBadInputInOneLine) {
   expect_failure(budget("bytes=1k"), 4,
                  "budget bytes=1000 cannot be met with these choices: the least is");
   expect_failure(budget("bytes=1x"), 2, "budget: expected a number above 0 behind bytes=");
-  expect_failure(budget("size=60k"), 2,
-                 "budget: expected bytes=, us=, loss=, pj=, flash= or ram= and a number");
+  expect_failure(
+      budget("size=60k"), 2,
+      "budget: expected bytes=, us=, loss=, pj=, instructions=, flash= or ram= and a number");
   expect_failure(budget("bytes=60k,bytes=50k"), 2, "budget: bytes is there twice");
   expect_failure(budget("bytes=9k,us=1,loss=1"), 2, "expected one limit or two, found 3");
   expect_failure(budget("pj=1"), 2, "budget pj: nothing has measured or estimated it");

@@ -37,6 +37,16 @@ Field tries_field(std::size_t& tries) {
   return {"tries", &tries, "Networks to quantize, to meet a budget", Range::between(1, 100)};
 }
 
+Fields firmware_fields(std::string& core, std::optional<double>& instruction_pj) {
+  return {
+      {"core", &core,
+       "Processor of the C program whose flash, RAM, instructions or energy the budget limits, as "
+       "for export"},
+      {"instruction_pj", &instruction_pj,
+       "Picojoules of an instruction on it, for a limit on the energy", Range::above(0)},
+  };
+}
+
 Fields fields_of(v0::DataOptions& o) {
   return {
       Field::word("split", &o.split, "Which part of a folder with IDX files", {"train", "test"}),

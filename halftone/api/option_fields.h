@@ -53,6 +53,8 @@ Field choices_field(std::vector<std::string>& choices);
 Fields choice_fields(std::vector<std::string>& choices, std::string& loss);
 /// How often a budget is tried.
 Field tries_field(std::size_t& tries);
+/// Of what processor limits of the C program are.
+Fields firmware_fields(std::string& core, std::optional<double>& instruction_pj);
 
 /// Without a recipe.
 Fields fields_of(v0::EstimateOptions& options);

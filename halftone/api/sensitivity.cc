@@ -23,7 +23,6 @@
 #include "halftone/base/file_uses.h"
 #include "halftone/base/paths.h"
 #include "halftone/compress/graft.h"
-#include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/open_extents.h"
 #include "halftone/passes/decode_codes.h"
@@ -61,12 +60,13 @@ std::optional<double> number(std::string_view text) {
 }
 
 double limit_of(Measure measure, std::string_view text, const std::string& whole) {
-  const std::optional<double> value = measure == Measure::kBytes ? parse_bytes(text) : number(text);
+  const bool has_unit = measure == Measure::kBytes || measure == Measure::kInstructions;
+  std::optional<double> value = number(text);
+  if (!value && has_unit) value = parse_bytes(text);
   if (!value || !(*value > 0)) {
-    fail(ErrorKind::kUsage, "budget: expected a number above 0 behind " +
-                                std::string(to_string(measure)) + "=" +
-                                (measure == Measure::kBytes ? ", perhaps with k, M or Ki" : "") +
-                                ", found '" + whole + "'");
+    fail(ErrorKind::kUsage,
+         "budget: expected a number above 0 behind " + std::string(to_string(measure)) + "=" +
+             (has_unit ? ", perhaps with k, M or Ki" : "") + ", found '" + whole + "'");
   }
   return *value;
 }
@@ -142,7 +142,8 @@ compress::Budget budget_named(std::span<const std::string> limits) {
         std::ranges::find(compress::kMeasures, name, [](Measure each) { return to_string(each); });
     if (equals == std::string_view::npos || measure == compress::kMeasures.end()) {
       fail(ErrorKind::kUsage,
-           "budget: expected bytes=, us=, loss=, pj=, flash= or ram= and a number, found '" +
+           "budget: expected bytes=, us=, loss=, pj=, instructions=, flash= or ram= and a "
+           "number, found '" +
                limit + "'");
     }
     if (budget[*measure])
@@ -177,6 +178,7 @@ NamedLimits limits_named(std::span<const std::string> limits) {
     fail(ErrorKind::kUsage, "budget: expected another limit beside ram=, such as flash=");
   }
   named.budget = budget_named(others);
+  named.firmware.limits_instructions = named.budget[Measure::kInstructions].has_value();
   return named;
 }
 
@@ -185,41 +187,6 @@ bool needs_time(const compress::Budget& budget) {
 }
 
 namespace {
-
-/// A network that was fitted or coded by rule, as C.
-v0::CExport as_c(ir::Graph graph, const Network& original) {
-  passes::restore_ends(graph, original.graph);
-  return sizes_as_c(Network(std::move(graph), original.name));
-}
-
-std::string whole(double bytes) { return std::to_string(static_cast<std::uint64_t>(bytes)); }
-
-/// @throws Error kUnsupported if the arena is above the limit with each choice in all layers
-void check_least_ram(const ir::Graph& graph, const Network& network,
-                     const BudgetSettings& settings) {
-  if (!settings.firmware.ram) return;
-  std::optional<v0::CExport> least;
-  for (const compress::LayerChoice& each : settings.sensitivity.choices) {
-    const compress::Recipe recipe = with_choice(settings.sensitivity.recipe, each);
-    v0::CExport sizes = as_c(compress::with_rule_codes(graph, recipe), network);
-    if (!least || sizes.arena_bytes < least->arena_bytes) least = std::move(sizes);
-  }
-  if (!least || static_cast<double>(least->arena_bytes) <= *settings.firmware.ram) return;
-  const auto most = std::ranges::max_element(least->layers, {}, &v0::CLayer::ram_bytes);
-  fail(ErrorKind::kUnsupported,
-       "budget ram=" + whole(*settings.firmware.ram) + " cannot be met with these choices: the " +
-           "least is " + std::to_string(least->arena_bytes) + ", most at '" + most->name + "'");
-}
-
-/// @throws Error kUnsupported if the arena of what was found is too large
-void check_ram(const ir::Graph& found, const Network& network, const FirmwareLimits& firmware) {
-  if (!firmware.ram) return;
-  const std::size_t bytes = as_c(found, network).arena_bytes;
-  if (static_cast<double>(bytes) <= *firmware.ram) return;
-  fail(ErrorKind::kUnsupported, "budget ram=" + whole(*firmware.ram) +
-                                    ": the network that was found takes " + std::to_string(bytes) +
-                                    ": offer fewer bits for inputs");
-}
 
 /// @param filled  the network with numbers for its open extents
 void restore_ends(ir::Graph& graph, const Network& network, const Network& filled) {
@@ -240,27 +207,24 @@ compress::SearchResult quantize_within(const Network& given, const data::Dataset
   compress::SearchOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;
-  check_state(network.name, data, settings.sensitivity);
-  options.sensitivity = with_state(kStateKind, graph, data, settings.sensitivity, state);
+  const FirmwareLimits& firmware = settings.firmware;
+  SensitivitySettings how = settings.sensitivity;
+  check_state(network.name, data, how);
+  if (firmware.counts()) count_instructions(how.options, network, firmware);
+  options.sensitivity = with_state(kStateKind, graph, data, how, state);
   options.file_bytes = [&](ir::Graph result) {
-    if (settings.firmware.limits_flash) {
-      return static_cast<double>(as_c(std::move(result), network).flash_bytes());
+    if (firmware.limits_flash) {
+      return static_cast<double>(as_c(std::move(result), network, firmware.core).flash_bytes());
     }
     (void)reopen(open, result);
     restore_ends(result, given, network);
     return static_cast<double>(
         to_bytes(Network(std::move(result)), settings.format, settings.form).bytes.size());
   };
-  if (settings.firmware.ram) {
-    options.peak = [&](const ir::Graph& result) {
-      return static_cast<double>(as_c(result, network).arena_bytes);
-    };
-    options.peak_limit = *settings.firmware.ram;
-    check_least_ram(graph, network, settings);
-  }
-  compress::SearchResult result = compress::quantize_within(
-      graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
-  check_ram(result.quantized.graph, network, settings.firmware);
+  add_limits(options, graph, network, firmware, {how.recipe, how.choices});
+  compress::SearchResult result =
+      compress::quantize_within(graph, data, how.recipe, how.choices, options);
+  check_ram(result.quantized.graph, network, firmware);
   if (const auto reason = reopen(open, result.quantized.graph)) {
     result.quantized.warnings.push_back(*reason);
   }
@@ -275,7 +239,9 @@ BudgetReport report_of(const compress::SearchResult& result, const BudgetSetting
   report.budget = settings.budget;
   report.firmware = settings.firmware;
   if (settings.firmware.any()) {
-    report.ram_bytes = sizes_as_c(Network(result.quantized.graph)).arena_bytes;
+    v0::ExportCOptions how;
+    how.core = settings.firmware.core;
+    report.ram_bytes = sizes_as_c(Network(result.quantized.graph), how).arena_bytes;
   }
   report.costs = result.costs;
   report.choices = chosen_layers(result.costs, result.tries[result.chosen].predicted.choices);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "halftone/api/data_source.h"
+#include "halftone/api/firmware.h"
 #include "halftone/api/network.h"
 #include "halftone/api/option_fields.h"
 #include "halftone/api/quantize.h"
@@ -39,25 +40,18 @@ compress::Sensitivity sensitivity_of(const Network& quantized, const Network& re
                                      const data::Dataset& data,
                                      const compress::MeasureSettings& options = {});
 
-/// Reads limits such as "bytes=60k", "us=200", "loss=0.5", "pj=2e6"; bytes may have a unit: k, M, G
-/// of 1000, Ki, Mi, Gi of 1024, with or without B.
+/// Reads limits such as "bytes=60k", "us=200", "loss=0.5", "pj=2e6", "instructions=2M"; bytes and
+/// instructions may have a unit: k, M, G of 1000, Ki, Mi, Gi of 1024, with or without B.
 /// @throws Error kUsage that says what was expected, also if a measure is there twice
 compress::Budget budget_named(std::span<const std::string> limits);
-
-/// Limits of a network as C, in the bytes that `halftone export` counts.
-struct FirmwareLimits {
-  bool limits_flash = false;    ///< the limit on bytes is one on the flash, not on the file
-  std::optional<double> ram{};  ///< of the arena
-
-  [[nodiscard]] bool any() const { return limits_flash || ram.has_value(); }
-};
 
 struct NamedLimits {
   compress::Budget budget;
   FirmwareLimits firmware{};
 };
 
-/// Reads the limits of budget_named(), "flash=30k" in place of bytes, and "ram=16k" beside others.
+/// Reads the limits of budget_named(), "flash=30k" in place of bytes, and "ram=16k" beside others;
+/// of the firmware neither core nor energy.
 /// @throws Error kUsage as budget_named(); also if `ram` is alone, or `flash` is there with `bytes`
 NamedLimits limits_named(std::span<const std::string> limits);
 

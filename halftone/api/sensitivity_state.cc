@@ -62,6 +62,7 @@ StateJson to_state(const ChoiceSensitivity& choice) {
     layers.push_back({layer.weight_bits, layer.activation_bits, layer.bytes,
                       decibels(layer.sqnr_db), decibels(layer.accumulated_sqnr_db),
                       layer.weighted_error, optional_number(layer.us), optional_number(layer.pj)});
+    if (layer.instructions) layers.back().push_back(*layer.instructions);
   }
   StateJson units = StateJson::array();
   for (const compress::UnitSensitivity& unit : choice.units) {
@@ -71,11 +72,14 @@ StateJson to_state(const ChoiceSensitivity& choice) {
   return {{"layers", layers},
           {"units", units},
           {"us", optional_number(choice.us)},
-          {"pj", optional_number(choice.pj)}};
+          {"pj", optional_number(choice.pj)},
+          {"instructions", optional_number(choice.instructions)}};
 }
 
 ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
-  ChoiceSensitivity choice{name, {}, {}, optional_of(json.at("us")), optional_of(json.at("pj"))};
+  ChoiceSensitivity choice{name, {}, {}, optional_of(json.at("us")), optional_of(json.at("pj")),
+                           {}};
+  if (json.contains("instructions")) choice.instructions = optional_of(json.at("instructions"));
   for (const StateJson& each : json.at("layers")) {
     LayerSensitivity layer;
     layer.weight_bits = each.at(0).get<double>();
@@ -86,6 +90,7 @@ ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
     layer.weighted_error = each.at(5).get<double>();
     layer.us = optional_of(each.at(6));
     layer.pj = optional_of(each.at(7));
+    if (each.size() > 8) layer.instructions = each.at(8).get<double>();
     choice.layers.push_back(layer);
   }
   for (const StateJson& each : json.at("units")) {

@@ -2,11 +2,13 @@
 #include "halftone/cli/budget_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/api/estimate.h"
 #include "halftone/api/option_fields.h"
 #include "halftone/api/run_costs.h"
+#include "halftone/base/error.h"
 #include "halftone/cli/field_options.h"
 
 namespace halftone::cli {
@@ -24,18 +26,41 @@ void add_budget_options(CLI::App& verb, BudgetArguments& options) {
   options.option =
       verb.add_option("--budget", options.limits,
                       "Choose the bits of each layer within limits: one or two of bytes=60k, "
-                      "us=200, loss=0.5 and pj=1e6, with a comma between; flash=30k in place of "
-                      "bytes= and ram=16k beside it: of the network as C; of a language model "
+                      "us=200, loss=0.5, pj=1e6 and instructions=2M, with a comma between; "
+                      "flash=30k in place of bytes= and ram=16k beside it: these and "
+                      "instructions of the network as C; of a language model "
                       "the types by bytes= or loss=, the predicted divergence in nats per token")
           ->delimiter(',')
           ->type_name("LIMITS");
   const std::size_t before = verb.get_options().size();
   add_choice_options(verb, options.choices);
   add_field(verb, tries_field(options.tries));
+  add_fields(verb, firmware_fields(options.core, options.instruction_pj));
+  verb.get_option("--core")->type_name("CORE");
+  verb.get_option("--instruction-pj")->excludes(verb.get_option("--accelerator"));
   const std::vector<CLI::Option*> all = verb.get_options();
   options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
   options.option->group("Budgets");
   for (CLI::Option* option : options.others) option->needs(options.option)->group("Budgets");
+}
+
+NamedLimits limits_of(const BudgetArguments& options) {
+  NamedLimits named = limits_named(options.limits);
+  const auto is_given = [&](const char* name) {
+    return std::ranges::any_of(options.others, [&](const CLI::Option* each) {
+      return each->get_name() == name && !each->empty();
+    });
+  };
+  if (is_given("--instruction-pj") && !named.budget[compress::Measure::kEnergy]) {
+    fail(ErrorKind::kUsage, "--instruction-pj: only with --budget pj=");
+  }
+  named.firmware.core = options.core;
+  named.firmware.instruction_pj = options.instruction_pj;
+  if (is_given("--core") && !named.firmware.any()) {
+    fail(ErrorKind::kUsage,
+         "--core: only with --budget flash=, ram= or instructions=, or with --instruction-pj");
+  }
+  return named;
 }
 
 SensitivitySettings sensitivity_settings(const ChoiceOptions& options,

@@ -23,6 +23,8 @@ struct BudgetArguments {
   std::vector<std::string> limits;  ///< "bytes=60k"; empty: no budget
   ChoiceOptions choices;
   std::size_t tries = v0::kBudgetTries;
+  std::string core = FirmwareLimits{}.core;
+  std::optional<double> instruction_pj;
   CLI::Option* option = nullptr;
   std::vector<CLI::Option*> others;  ///< that need the budget
 };
@@ -31,6 +33,9 @@ struct BudgetArguments {
 void add_choice_options(CLI::App& verb, ChoiceOptions& options);
 /// Adds these, --budget and --tries.
 void add_budget_options(CLI::App& verb, BudgetArguments& options);
+
+/// @throws Error as limits_named(); kUsage if an option has no effect on these limits
+NamedLimits limits_of(const BudgetArguments& options);
 
 /// @throws Error as compress::choices_named()
 SensitivitySettings sensitivity_settings(const ChoiceOptions& options,

@@ -46,7 +46,7 @@ void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
     job.import = options.model.parse();
     job.recipe_output = options.language.job.recipe_output;
     BudgetSettings& settings = job.settings;
-    const NamedLimits limits = limits_named(options.budget.limits);
+    const NamedLimits limits = limits_of(options.budget);
     settings.budget = limits.budget;
     settings.firmware = limits.firmware;
     settings.tries = options.budget.tries;

@@ -216,6 +216,27 @@ TEST_F(CppSensitivity, QuantizesWithinFlashAndRam) {
                [&] { within({.bytes = 1e6, .flash = 1e6}); });
 }
 
+TEST_F(CppSensitivity, QuantizesWithinInstructions) {
+  BudgetOptions options = budget_options();
+  options.recipe = {};
+  options.choices = {"1", "2", "8"};
+  options.tries = 2;
+  options.core = "rv32";
+  const BudgetResult found =
+      quantize_within(model_, samples_, {.instructions = 1'500'000}, options);
+  const CExport written = export_c(found.model, path("c"), {.core = "rv32"});
+  EXPECT_LE(written.instructions, 1'500'000U);
+  const NetworkCosts& chosen = found.tries.at(found.chosen).measured;
+  EXPECT_EQ(chosen.instructions, static_cast<double>(written.instructions));
+  EXPECT_FALSE(chosen.pj.has_value());
+  EXPECT_TRUE(found.sensitivity.choices.front().layers.front().instructions.has_value());
+  options.instruction_pj = 10;
+  const BudgetResult energy = quantize_within(model_, samples_, {.pj = 1.5e7}, options);
+  EXPECT_EQ(energy.tries.at(energy.chosen).measured.pj, 10 * *chosen.instructions);
+  expect_error(ErrorKind::kUnsupported, "budget instructions=1000 cannot be met",
+               [&] { (void)quantize_within(model_, samples_, {.instructions = 1000}, options); });
+}
+
 TEST_F(CppSensitivity, RefusesWhatCannotBe) {
   SensitivityOptions options = CppSensitivity::options();
   options.choices = {"x"};

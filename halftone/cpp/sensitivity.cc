@@ -48,6 +48,8 @@ compress::Budget inside(const Budget& budget) {
   limits[Measure::kLoss] = budget.loss;
   limits[Measure::kBytes] = budget.flash ? budget.flash : budget.bytes;
   limits[Measure::kTime] = budget.us;
+  limits[Measure::kEnergy] = budget.pj;
+  limits[Measure::kInstructions] = budget.instructions;
   return limits;
 }
 
@@ -55,7 +57,8 @@ BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options,
                            CallerException& raised) {
   BudgetSettings settings;
   settings.budget = inside(budget);
-  settings.firmware = {budget.flash.has_value(), budget.ram};
+  settings.firmware = {budget.flash.has_value(), budget.ram, budget.instructions.has_value(),
+                       options.instruction_pj, options.core};
   settings.sensitivity = settings_of(options, raised);
   settings.tries = options.tries;
   settings.format = options.format;

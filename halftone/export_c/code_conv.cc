@@ -259,6 +259,11 @@ class CodeConv {
     const auto digits = numerics::split_digits(x, shape_.inputs());
     const PackedWeights weights =
         pack_digits(w, digits, static_cast<std::size_t>(x.bits), scope_.what().core);
+    const Product product{w.cols, outputs_, static_cast<std::size_t>(x.bits), digits.size(),
+                          static_cast<std::size_t>(w.bits)};
+    scope_.multiplies(weights.kernel, product);
+    scope_.takes_steps(text_of(weights.kernel),
+                       scope_.rows() * outputs_ * product.x_digits * product.w_planes);
     const std::string digit_arguments = add_digits(digits);
     const std::string packed = scope_.array<std::uint32_t>("weights", weights.words);
     const std::string a = scope_.array<float>("scales", scales);
@@ -365,6 +370,9 @@ class CodeConv {
                 ");");
   }
 
+  static std::string text_of(Kernel kernel) {
+    return "conv_" + std::string(name_of(kernel)) + "_f32";
+  }
   /// Calls the kernel that the weights are packed for.
   /// @param packed  their name
   void multiply_bits(const PackedWeights& weights, const std::string& window,
@@ -379,7 +387,7 @@ class CodeConv {
       scope_.scratch("products", "int32_t", padded_columns(w));
       memory += "products, ";
     }
-    scope_.call_within("conv_" + std::string(name_of(weights.kernel)) + "_f32",
+    scope_.call_within(text_of(weights.kernel),
                        arguments(window, packed, "&layer", "base", memory + "sums"), true);
   }
 
@@ -460,6 +468,7 @@ class CodeConv {
       }
     }
     const std::span<const float> bias = bias_of(scope_);
+    scope_.takes_steps("depthwise_bases_f32", pixels.size() / 2 * outputs_);
     scope_.scratch("bases", "float", patterns_.count() * outputs_);
     const std::string at = scope_.array<std::int16_t>("pixels", pixels);
     const std::string b = bias.empty() ? "0" : scope_.array<float>("bias", bias);

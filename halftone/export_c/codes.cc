@@ -136,6 +136,7 @@ void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const SumThreshold
 
 void add_unsure_code(Scope& scope, const SumEncoder& encoder, std::size_t output,
                      std::size_t outputs, const std::string& y) {
+  scope.set_rare(true);
   add_activation(scope, encoder.limited, "&number", 1, true);
   const std::string o = std::to_string(output);
   const std::string code = "(uint32_t)(int32_t)ht_code_of(number, &encoder)";
@@ -148,6 +149,7 @@ void add_unsure_code(Scope& scope, const SumEncoder& encoder, std::size_t output
     scope.call_within("put_packed", arguments(y, encoder.to.bits, o, code));
   }
   scope.line("  }");
+  scope.set_rare(false);
 }
 
 std::string begin_codes(Scope& scope, const CodeRows& to, const std::string& row) {

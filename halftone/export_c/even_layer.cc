@@ -130,6 +130,13 @@ EvenNames add_even_layer(Scope& scope, const EvenLayer& layer) {
   if (layer.w_bits == 2 || layer.digits.front().num_planes() == 2) {
     scope.scratch("digits", "uint32_t", 8 * words);
   }
+  const Kernel kernel = layer.w_bits == 2                        ? Kernel::kDigits2
+                        : layer.digits.front().num_planes() == 2 ? Kernel::kPlanes
+                                                                 : Kernel::kSigns;
+  scope.multiplies(kernel, {.inputs = layer.inputs,
+                            .outputs = layer.steps.size(),
+                            .x_digits = layer.digits.size(),
+                            .w_planes = static_cast<std::size_t>(layer.w_bits)});
   scope.scratch("sums", "int32_t", (layer.steps.size() + 3) / 4 * 4);
   std::vector<std::int8_t> multiples;
   for (const numerics::Digit& digit : layer.digits) {

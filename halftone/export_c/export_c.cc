@@ -11,6 +11,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/export_c/files.h"
+#include "halftone/export_c/layer_costs.h"
 #include "halftone/export_c/program.h"
 #include "halftone/export_c/vectors.h"
 #include "halftone/export_c/web.h"
@@ -76,14 +77,18 @@ std::vector<v0::CPort> ports_of(const std::vector<ArenaPort>& ports) {
   return all;
 }
 
-v0::CExport sizes_of(const Program& program) {
+v0::CExport sizes_of(const Program& program, const std::string& core) {
   v0::CExport sizes;
+  sizes.core = core;
   for (const PlacedLayer& placed : program.layers) {
     v0::CLayer layer{placed.layer.name, placed.layer.op, placed.layer.kernel};
     layer.ram_bytes = placed.ram_bytes;
     for (const ConstantArray& array : placed.layer.arrays) {
       (array.is_table ? layer.table_bytes : layer.weight_bytes) += array.bytes;
     }
+    layer.instructions = static_cast<std::uint64_t>(
+        static_cast<double>(placed.runs) * instructions(placed.layer.work, core_named(core)) + 0.5);
+    sizes.instructions += layer.instructions;
     sizes.weight_bytes += layer.weight_bytes;
     sizes.table_bytes += layer.table_bytes;
     sizes.layers.push_back(std::move(layer));
@@ -135,8 +140,7 @@ Program checked_program(const ir::Graph& graph, const v0::ExportCOptions& option
 
 /// @throws Error kUnsupported if the arena is too large
 v0::CExport checked_sizes(const Program& program, const v0::ExportCOptions& options) {
-  v0::CExport sizes = sizes_of(program);
-  sizes.core = options.core;
+  v0::CExport sizes = sizes_of(program, options.core);
   check_ram(sizes, options.ram_bytes);
   return sizes;
 }

@@ -46,6 +46,11 @@ std::vector<std::uint32_t> words_of(Kernel kernel, std::span<const GroupWeights>
   return words;
 }
 
+/// Of one group.
+Product product_of(std::span<const GroupWeights> groups) {
+  return {.inputs = groups[0].codes.cols, .outputs = groups[0].codes.rows};
+}
+
 LevelProducts add_packed_groups(Scope& scope, std::span<const GroupWeights> groups,
                                 const std::string& suffix) {
   Kernel kernel = pack_levels(groups[0].codes, groups[0].encoding, scope.what().core).kernel;
@@ -55,6 +60,7 @@ LevelProducts add_packed_groups(Scope& scope, std::span<const GroupWeights> grou
     words = words_of(kernel, groups);
   }
   if (words.empty()) scope.refuse("these levels of weights in groups");
+  scope.multiplies(kernel, product_of(groups), groups.size());
   const std::string name(name_of(kernel));
   LevelProducts products{name, "ht_" + name, scope.array<std::uint32_t>("weights" + suffix, words),
                          ""};
@@ -82,6 +88,7 @@ LevelProducts add_bytes(Scope& scope, std::span<const GroupWeights> groups,
     if (words.empty()) stride = packed.words.size();
     words.insert(words.end(), packed.words.begin(), packed.words.end());
   }
+  scope.multiplies(Kernel::kBytes, product_of(groups), groups.size());
   const int odd = 2 * kMiddle - groups[0].encoding.weight_steps();
   LevelProducts products{"levels_8", "ht_levels_8",
                          scope.array<std::uint32_t>("weights" + suffix, words),
@@ -131,6 +138,7 @@ void add_group_sums(Scope& scope, const LevelProducts& how, const GroupOperands&
       how.last + ", " + products + ");");
   scope.needs("sum_i8");
   scope.needs("fold_levels_f32");
+  scope.takes_steps("fold_levels_f32", scope.rows() * how.groups * of.outputs);
   scope.line("    ht_fold_levels_f32(" +
              arguments(products, "ht_sum_i8(" + arguments(part, some) + ")", of.outputs,
                        of.half_steps + at, of.centers == "0" ? "0" : of.centers + at, sums) +

@@ -385,6 +385,24 @@ void lay_ports(Places& places, std::span<const PortValue> inputs,
 
 }  // namespace
 
+namespace {
+
+/// How often each node is computed: by pixel as often as its readers, each time for one of them.
+std::vector<std::size_t> counts_of_runs(std::span<const NodeToWrite> nodes,
+                                        std::span<const LayerFunction> layers) {
+  std::vector<std::size_t> counts(nodes.size(), 1);
+  for (std::size_t n = nodes.size(); n-- > 0;) {
+    if (!layers[n].is_by_pixel) continue;
+    counts[n] = 0;
+    for (std::size_t r = n + 1; r < nodes.size(); ++r) {
+      if (std::ranges::count(nodes[r].inputs, nodes[n].output) != 0) counts[n] += counts[r];
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
 Program make_program(const ir::Graph& graph, const v0::ExportCOptions& options) {
   runtime::PlanSettings settings;
   settings.execution.float_order = runtime::FloatOrder::kFixed;
@@ -408,9 +426,11 @@ Program make_program(const ir::Graph& graph, const v0::ExportCOptions& options) 
   lay_ports(places, inputs, outputs, options.pointers);
   places.lay_out(nodes, layers);
   Program program;
+  const std::vector<std::size_t> runs = counts_of_runs(nodes, layers);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n].is_alias()) continue;
     program.layers.push_back(placed(prepared, nodes[n], std::move(layers[n]), places, n));
+    program.layers.back().runs = runs[n];
   }
   add_ports(program, prepared, inputs, outputs, places);
   program.states = states_of(prepared, places);

@@ -46,6 +46,7 @@ struct PlacedLayer {
   Place output;
   std::size_t scratch = 0;
   std::size_t ram_bytes = 0;  ///< of values and scratch that live while it runs
+  std::size_t runs = 1;       ///< how often the layer is computed; by pixel once for each reader
   std::string types;          ///< "int8[1, 640] -> int8[1, 128]"
   std::vector<CType> input_types;
   CType output_type;

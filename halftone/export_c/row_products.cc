@@ -139,6 +139,8 @@ BitRows::BitRows(Scope& scope, const ir::EncodedTensor& weights, const numerics:
   const auto planes = static_cast<std::size_t>(x.bits);
   const std::vector<numerics::Digit> digits(planes);  // each plane alone
   const PackedWeights packed = pack_digits(codes, digits, planes, scope.what().core);
+  scope.multiplies(packed.kernel,
+                   {codes.cols, codes.rows, planes, planes, static_cast<std::size_t>(codes.bits)});
   is_signs_ = packed.kernel == Kernel::kSigns;
   constexpr std::size_t kManyOutputs = 64;  // which pay for the code of a kernel of their own
   const bool has_fours = is_signs_ && codes.rows >= kManyOutputs && codes.rows % 4 == 0;
@@ -150,6 +152,8 @@ BitRows::BitRows(Scope& scope, const ir::EncodedTensor& weights, const numerics:
                       (even ? 4 * planes : std::min(kOutputsAtATime, (codes.rows + 3) / 4 * 4)));
   }
   kernel_ = even ? "dense_even_f32" : is_signs_ ? "dense_signs_f32" : "dense_bits_f32";
+  scope.takes_steps(kernel_,
+                    scope.rows() * codes.rows * planes * static_cast<std::size_t>(codes.bits));
   weights_ = scope.array<std::uint32_t>("weights" + suffix, packed.words);
   scope.line(bit_layer_line(scope, codes, floats, even ? &*even : nullptr, {x, bias, suffix}));
 }
@@ -205,6 +209,7 @@ void LevelRows::multiply(const std::string& q, const std::string& scale,
 std::string add_rounded_row(Scope& scope, const std::string& x, std::size_t inputs,
                             const std::string& q) {
   scope.needs("quantize_row_f32");
+  scope.takes_steps("quantize_row_f32", scope.rows() * inputs);
   scope.line("  const float scale = ht_quantize_row_f32(" + arguments(x, inputs, q) + ");");
   return "scale";
 }

@@ -42,6 +42,17 @@ struct Scratch {
   std::size_t bytes = 0;  ///< a multiple of 4
 };
 
+/// What a layer does in a run, for its number of instructions.
+struct LayerWork {
+  double products = 0;  ///< instructions() of the kernels that multiply
+  /// Of each text that the layer calls, but for lines that hardly ever run: of layers with
+  /// `products` the inputs of all windows, of others the multiplications of the kernel that the
+  /// layer is named for, without them elements that are read; or as Scope::takes_steps().
+  std::map<std::string, double> steps;
+  double elements = 0;  ///< of the output
+  double rounds = 0;    ///< rows or pixels in a loop; of other windows their taps; else 1
+};
+
 /// A function of the program.
 struct LayerFunction {
   std::string name;
@@ -55,6 +66,7 @@ struct LayerFunction {
   std::string body;             ///< statements behind the pointers to operands
   bool may_overwrite = false;   ///< whether the output may begin where the first input does
   bool is_by_pixel = false;     ///< whether it computes the pixel p of its output, `sums`
+  LayerWork work;
 };
 
 /// What a node of the graph becomes: the node, and a conversion behind it that its kernel includes.
@@ -142,19 +154,38 @@ class Scope {
   /// The same in a loop. @param is_main  whether the layer is named for the kernel
   void call_within(const std::string& kernel, const std::string& arguments, bool is_main = false);
 
+  /// Counts products of a row or pixel. @param count  how many of this kind
+  void multiplies(Kernel kernel, const Product& product, std::size_t count = 1);
+  /// Says how many steps a text takes in a run, where they are others than LayerWork says: of
+  /// floats behind products, pairs of digits and planes of all outputs.
+  void takes_steps(const std::string& text, std::size_t steps) {
+    own_steps_[text] += static_cast<double>(steps);
+  }
+  /// Whether the lines that follow hardly ever run.
+  void set_rare(bool is_rare) { is_rare_ = is_rare; }
+  /// Rows or pixels of the output.
+  [[nodiscard]] std::size_t rows() const { return runtime::row_extent(output().shape).rows; }
+
   /// @pre all has been added
-  [[nodiscard]] LayerFunction take() { return std::move(layer_); }
+  [[nodiscard]] LayerFunction take();
 
  private:
   [[nodiscard]] CodeRows codes(ir::ValueId id) const {
     return code_rows(what_.graph, id, what_.layouts[static_cast<std::size_t>(id)]);
   }
   std::string add_array(const std::string& kind, ConstantArray array);
+  void add_text(const std::string& kernel);
 
   const NodeToWrite& what_;
   std::string prefix_;
   std::size_t index_;
   LayerFunction layer_;
+  double row_products_ = 0;  ///< instructions of a row or pixel
+  double row_inputs_ = 0;    ///< that products of a row or pixel multiply
+  bool has_rows_ = false;    ///< whether kernels are called in a loop over rows or pixels
+  bool is_rare_ = false;
+  std::set<std::string> called_;  ///< texts
+  std::map<std::string, double> own_steps_;
 };
 
 /// "int8_t" of a value in the arena, and the member of the arena that has it: "i8".
@@ -179,7 +210,7 @@ std::string elements_text(std::span<const std::int32_t> elements);
 std::string elements_text(std::span<const std::int64_t> elements);
 std::string elements_text(std::span<const std::uint32_t> elements);
 std::string elements_text(std::span<const float> elements);
-/// A float with all its bits: "0x1.8p+1f"; NAN of <math.h> for one that is none.
+/// A float with all its bits: "0x1.8p+1f".
 std::string exact(float number);
 
 template <typename T>

@@ -78,11 +78,15 @@ ResultFields budget_fields(const BudgetReport& report) {
     if (report.budget[measure]) budget[name_of(report, measure)] = *report.budget[measure];
   }
   if (report.firmware.ram) budget["ram"] = *report.firmware.ram;
-  return {{"budget", budget, "The limits: of \"loss\", \"bytes\", \"us\", \"flash\" and \"ram\""},
+  return {{"budget", budget,
+           "The limits: of \"loss\", \"bytes\", \"us\", \"pj\", \"instructions\", \"flash\" and "
+           "\"ram\""},
           {"chosen", json_of(costs_fields(report.tries[report.chosen].measured)),
            "What was measured of the network; with a limit on flash, bytes are those of flash"},
           {"ram_bytes", or_null(report.ram_bytes),
-           "Of the arena as C; None without a limit on flash or RAM"},
+           "Of the arena as C; None without a limit on the program"},
+          {"core", report.firmware.any() ? Json(report.firmware.core) : Json(),
+           "Processor of the C program; None without a limit on it"},
           {"choices", rows_json(report.choices, chosen_layer_fields), "What each layer has got"},
           {"tries", rows_json(report.tries, try_fields),
            "The networks that were quantized, one of which is the result"},
@@ -99,7 +103,8 @@ std::string to_text(const BudgetReport& report) {
          fmt::format("\nBudget: {}; the least {}. Loss: {}, on {} samples.\n\n{}",
                      budget_text(report), to_string(objective_of(report.budget)),
                      loss_meaning(report.costs), report.costs.samples, tries_table(report)) +
-         (report.ram_bytes ? fmt::format("\nAs C it takes {} bytes of RAM.\n", *report.ram_bytes)
+         (report.ram_bytes ? fmt::format("\nAs C for {} it takes {} bytes of RAM.\n",
+                                         report.firmware.core, *report.ram_bytes)
                            : "") +
          front_text(report.front) + samples_note(report.costs);
 }

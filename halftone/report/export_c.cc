@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "halftone/report/json.h"
 #include "halftone/report/table.h"
 
@@ -10,18 +14,21 @@ namespace halftone::report {
 
 std::string to_text(const v0::CExport& written, const std::string& folder) {
   using Align = Table::Align;
-  Table table({{"layer", Align::kLeft},
-               {"operator", Align::kLeft},
-               {"weights"},
-               {"tables"},
-               {"RAM"},
-               {"kernel", Align::kLeft}});
+  const bool is_c = written.module_bytes == 0;
+  std::vector<Table::Column> columns = {
+      {"layer", Align::kLeft}, {"operator", Align::kLeft}, {"weights"}, {"tables"}, {"RAM"}};
+  if (is_c) columns.push_back({"instructions"});
+  columns.push_back({"kernel", Align::kLeft});
+  Table table(std::move(columns));
   for (const v0::CLayer& layer : written.layers) {
-    table.add_row({clipped(layer.name), layer.op, std::to_string(layer.weight_bytes),
-                   std::to_string(layer.table_bytes), std::to_string(layer.ram_bytes),
-                   layer.kernel});
+    std::vector<std::string> row = {
+        clipped(layer.name), layer.op, std::to_string(layer.weight_bytes),
+        std::to_string(layer.table_bytes), std::to_string(layer.ram_bytes)};
+    if (is_c) row.push_back(std::to_string(layer.instructions));
+    row.push_back(layer.kernel);
+    table.add_row(std::move(row));
   }
-  if (written.module_bytes > 0) {
+  if (!is_c) {
     return table.to_text() +
            fmt::format("\n{}: {} files\nmodule: {} bytes, memory of values: {} bytes\n", folder,
                        written.files.size(), written.module_bytes, written.arena_bytes);
@@ -29,9 +36,10 @@ std::string to_text(const v0::CExport& written, const std::string& folder) {
   return table.to_text() +
          fmt::format(
              "\n{}: {} files\nflash: {} bytes: weights {}, tables {}, code about {}\n"
-             "RAM: {} bytes, and a small stack\n",
+             "RAM: {} bytes, and a small stack\n{}: about {} instructions\n",
              folder, written.files.size(), written.flash_bytes(), written.weight_bytes,
-             written.table_bytes, written.code_bytes, written.arena_bytes);
+             written.table_bytes, written.code_bytes, written.arena_bytes, written.core,
+             written.instructions);
 }
 
 namespace {
@@ -61,7 +69,8 @@ std::string to_json(const v0::CExport& written) {
                       {"kernel", layer.kernel},
                       {"weight_bytes", layer.weight_bytes},
                       {"table_bytes", layer.table_bytes},
-                      {"ram_bytes", layer.ram_bytes}});
+                      {"ram_bytes", layer.ram_bytes},
+                      {"instructions", layer.instructions}});
   }
   const Json flash = {{"bytes", written.flash_bytes()},
                       {"weights", written.weight_bytes},
@@ -70,6 +79,7 @@ std::string to_json(const v0::CExport& written) {
   Json all = {{"core", written.core},
               {"flash", flash},
               {"ram", {{"bytes", written.arena_bytes}}},
+              {"instructions", written.instructions},
               {"files", written.files},
               {"inputs", c_ports_json(written.inputs)},
               {"outputs", c_ports_json(written.outputs)},

@@ -79,6 +79,7 @@ std::string totals_table(const Sensitivity& found) {
 
 bool is_timed(const Sensitivity& found) { return found.choices.front().us.has_value(); }
 bool has_energy(const Sensitivity& found) { return found.choices.front().pj.has_value(); }
+bool is_counted(const Sensitivity& found) { return found.choices.front().instructions.has_value(); }
 
 std::string decibels_text(const std::optional<double>& decibels) {
   return decibels ? format_number(*decibels, 1) : "-";
@@ -90,6 +91,7 @@ std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choi
       {"dB in order"},         {"loss alone"}, {"estimated"}, {"loss up to here"}};
   if (is_timed(found)) columns.push_back({"us"});
   if (has_energy(found)) columns.push_back({"pJ"});
+  if (is_counted(found)) columns.push_back({"instructions"});
   Table table(std::move(columns));
   const std::vector<std::size_t> units = units_of_layers(found);
   for (std::size_t i = 0; i < found.layers.size(); ++i) {
@@ -106,11 +108,13 @@ std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choi
         unit.accumulated_loss ? loss_text(*unit.accumulated_loss) : "-"};
     if (is_timed(found)) row.push_back(cost_text(layer.us));
     if (has_energy(found)) row.push_back(cost_text(layer.pj));
+    if (is_counted(found)) row.push_back(cost_text(layer.instructions));
     table.add_row(std::move(row));
   }
   std::string text = fmt::format("\n{}, bits of weights/inputs", choice.name);
   if (choice.us) text += fmt::format(", whole network {:.4g} us", *choice.us);
   if (choice.pj) text += fmt::format(", {:.4g} pJ", *choice.pj);
+  if (choice.instructions) text += fmt::format(", {:.0f} instructions", *choice.instructions);
   return text + "\n\n" + table.to_text();
 }
 

@@ -39,7 +39,9 @@ ResultFields layer_choice_fields(const v0::LayerSensitivity& layer) {
            "Estimate of the loss if it is the only quantized layer"},
           {"loss", layer.weighted_error, "The same"},
           {"us", or_null(layer.us), "Microseconds for a sample; null: not measured"},
-          {"pj", or_null(layer.pj), "Picojoules, of described hardware; null: not estimated"}};
+          {"pj", or_null(layer.pj), "Picojoules, of described hardware; null: not estimated"},
+          {"instructions", or_null(layer.instructions),
+           "Of the C program for a sample, an estimate; null: not counted"}};
 }
 
 ResultFields unit_choice_fields(const v0::UnitSensitivity& unit) {
@@ -70,6 +72,8 @@ ResultFields choice_fields(const Sensitivity& found, const v0::ChoiceSensitivity
           {"loss", totals.loss, "The sum of the losses of single units"},
           {"us", or_null(choice.us), "Microseconds of the whole network for a sample"},
           {"pj", or_null(choice.pj), "Picojoules likewise"},
+          {"instructions", or_null(choice.instructions),
+           "Of the C program of the whole network for a sample; null: not counted"},
           {"layers", layers, "In the order of the layers of the network; null: not this choice"},
           {"units", units, "Likewise"}};
 }

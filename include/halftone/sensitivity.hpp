@@ -64,6 +64,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> loss{};   ///< as SensitivityOptions::loss
     std::optional<double> bytes{};  ///< of the file
     std::optional<double> us{};     ///< microseconds for a sample, on this machine
+    /// Picojoules for a sample: instructions times BudgetOptions::instruction_pj.
+    std::optional<double> pj{};
+    std::optional<double> instructions{};  ///< for a sample, as C: an estimate of export_c()
     std::optional<double> flash{};  ///< bytes as C, in place of those of the file: export_c()
     std::optional<double> ram{};    ///< bytes of the arena as C, beside another limit
   };
@@ -77,6 +80,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::size_t tries = kBudgetTries;  ///< networks that are quantized, at most; at least 1
     std::string format = "circle";     ///< of the file whose bytes count: as Model::to_bytes()
     SaveOptions form{};                ///< of this file
+    std::string core = "cortex-m4";    ///< of the C program: as ExportCOptions::core
+    std::optional<double> instruction_pj{};  ///< picojoules of an instruction there
     std::filesystem::path state{};
     std::uint64_t seed = 0;
     std::optional<std::uint64_t> sample_memory_bytes{};
@@ -94,7 +99,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<NetworkCosts> front;
     std::string recipe;  ///< in TOML: with it, quantize() makes the same network
     Sensitivity sensitivity;
-    std::optional<std::size_t> ram_bytes{};  ///< of the arena as C, with a limit on flash or RAM
+    std::optional<std::size_t> ram_bytes{};  ///< of the arena as C, with a limit on it
   };
 
   /// Quantizes a float network with the choices that cost least within a budget: measures the

@@ -34,17 +34,17 @@ class Measuring(NamedTuple):
                 raise ValueError(f"{name}: {reason}")
 
     def native(
-        self, inputs: Sequence[str], scale: float, time: bool = False, tries: int | None = None
+        self, inputs: Sequence[str], scale: float, time: bool = False, **of_budget: object
     ) -> native.Choices:
-        """scale: of pixels. time: measure it. tries: within a budget."""
+        """scale: of pixels. time: measure it. of_budget: fields of a search, None: not given."""
         if self.test_data is None and self.test_limit is not None:
             raise ValueError("test_limit: only with test_data=")
         test = None
         if self.test_data is not None:
             test = samples_of(self.test_data, inputs, DataOptions(self.test_limit, scale, "test"))
         chosen = native.Choices(test, time)
-        given = {"choices": _names(self.choices), "loss": self.loss, "tries": tries,
-                 "state": self.state}  # fmt: skip
+        given = {"choices": _names(self.choices), "loss": self.loss, "state": self.state,
+                 **of_budget}  # fmt: skip
         set_fields(chosen, {name: value for name, value in given.items() if value is not None})
         return chosen
 

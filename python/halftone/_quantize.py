@@ -125,6 +125,8 @@ def quantize(
     test_data: Data = None,
     test_limit: int | None = None,
     tries: int | None = None,
+    core: str | None = None,
+    instruction_pj: float | None = None,
     state: Path | None = None,
     metric: Metric | None = None,
     largest_drop: float | None = None,
@@ -157,8 +159,9 @@ def quantize(
     weights, or weights and inputs. Both come behind the rules of the recipe.
     budget: limits within which each layer gets its bits, in place of bits and number systems: one
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
-    {"bytes": 60_000} or "bytes=60k"; "flash" in place of bytes and "ram" beside it are those of
-    export_c(). The report is a BudgetReport then, and the file that of `halftone quantize
+    {"bytes": 60_000} or "bytes=60k"; "flash" in place of bytes, "ram" beside it and "instructions"
+    are those of export_c() for `core`, and "pj" is instructions times instruction_pj, the
+    picojoules of one. The report is a BudgetReport then, and the file that of `halftone quantize
     --budget`. test_data, test_limit: as in sensitivity().
     metric, largest_drop: a function that says how good a network is, the higher the better, and how
     much it may lose: metric(model), or metric(outputs, labels) on test_data or else the data, in
@@ -199,8 +202,10 @@ def quantize(
         _check_budget_alone({"full_integer": full_integer, **names})
     else:
         measuring.check_unused("only with budget=", with_samples=metric is None)
-    if tries is not None and budget is None:
-        raise ValueError("tries: only with budget=")
+    of_budget = {"tries": tries, "core": core, "instruction_pj": instruction_pj}
+    for name, value in of_budget.items():
+        if value is not None and budget is None:
+            raise ValueError(f"{name}: only with budget=")
     settings, workers = settings_of(**names, ends=ends), check_threads(threads)
     network = as_model(model, example, data)
     skipped = names_to_skip(skip, network)
@@ -218,7 +223,7 @@ def quantize(
         )  # fmt: skip
         if budget is not None:
             limits = native.Limits(
-                limits_of(budget), file, measuring.native(inputs, scale, tries=tries)
+                limits_of(budget), file, measuring.native(inputs, scale, **of_budget)
             )
             with impossible_budgets():
                 within = native.quantize_within(network._network, samples, rules, limits, how)

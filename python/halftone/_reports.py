@@ -170,6 +170,7 @@ class CLayer(NamedTuple):
     weight_bytes: int  #: of flash: weights, bias and multipliers
     table_bytes: int  #: of flash: tables of functions
     ram_bytes: int  #: of values and scratch that live while it runs
+    instructions: int  #: an estimate for a run
 
 
 class CPort(NamedTuple):
@@ -208,6 +209,11 @@ class CExport(Result):
     def ram_bytes(self) -> int:
         """Of the arena; a small stack comes on top."""
         return int(self._facts["ram"]["bytes"])
+
+    @property
+    def instructions(self) -> int:
+        """An estimate for a run on `core`; of export_wasm() for RV32 with Zbb."""
+        return int(self._facts["instructions"])
 
     @property
     def inputs(self) -> list[CPort]:
@@ -417,6 +423,7 @@ class NetworkCosts(NamedTuple):
     bytes: float
     us: float | None
     pj: float | None
+    instructions: float | None
 
 
 class LanguageQuantizeReport(LanguageReport):

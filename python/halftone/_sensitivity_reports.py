@@ -45,6 +45,7 @@ class LayerSensitivity(NamedTuple):
     loss: float
     us: float | None
     pj: float | None
+    instructions: float | None
     is_possible: bool = True  #: False: rows are no whole blocks of the type, or it is no choice
 
 
@@ -68,6 +69,7 @@ class ChoiceSensitivity(NamedTuple):
     loss: float
     us: float | None
     pj: float | None
+    instructions: float | None
     layers: tuple[LayerSensitivity, ...]
     units: tuple[UnitSensitivity, ...]
 
@@ -152,6 +154,7 @@ class BudgetReport(QuantizeReport):
     budget: dict[str, float]
     chosen: NetworkCosts
     ram_bytes: int | None
+    core: str | None
     choices: tuple[ChosenLayer, ...]
     tries: tuple[BudgetTry, ...]
     front: tuple[NetworkCosts, ...]

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "halftone/api/firmware.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/option_fields.h"
 #include "halftone/api/recipe.h"
@@ -39,7 +40,9 @@ std::vector<FieldRow> sensitivity_rows() {
 
 std::vector<FieldRow> budget_rows() {
   std::size_t tries = v0::kBudgetTries;
-  return field_rows({tries_field(tries)});
+  FirmwareLimits firmware;
+  return field_rows(
+      joined({tries_field(tries)}, firmware_fields(firmware.core, firmware.instruction_pj)));
 }
 
 std::vector<FieldRow> evaluate_rows() {

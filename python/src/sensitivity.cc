@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <utility>
 
 #include "halftone/api/elapsed.h"
@@ -31,6 +32,8 @@ struct Choices {
   std::string loss{};                ///< empty: default_loss()
   std::filesystem::path state{};     ///< empty: none
   std::size_t tries = v0::kBudgetTries;
+  std::string core = FirmwareLimits{}.core;
+  std::optional<double> instruction_pj{};
   const Samples* test = nullptr;  ///< on which losses are measured; null: the samples of the fit
   bool time = false;              ///< is measured too
 };
@@ -106,6 +109,8 @@ QuantizedWithin quantize_network_within(const Network& network, const Samples& s
     const NamedLimits named = limits_named(limits.texts);
     settings.budget = named.budget;
     settings.firmware = named.firmware;
+    settings.firmware.core = limits.choices.core;
+    settings.firmware.instruction_pj = limits.choices.instruction_pj;
     settings.sensitivity = settings_of(recipe, limits.choices);
     settings.sensitivity.options.fit = {how.seed, progress, devices, how.memory};
     settings.tries = limits.choices.tries;
@@ -134,6 +139,9 @@ void bind_choices(nb::module_& module) {
     Fields fields = choice_fields(c.names, c.loss);
     fields.push_back(state_field(c.state));
     fields.push_back(tries_field(c.tries));
+    for (Field& each : firmware_fields(c.core, c.instruction_pj)) {
+      fields.push_back(std::move(each));
+    }
     return fields;
   });
   choices.def(

@@ -136,6 +136,20 @@ def test_budgets_of_programs_in_c_are_those_of_export_c(tmp_path: Path) -> None:
         within({"flash": 170_000, "ram": 100}, choices=[1, 2], limit=30)
 
 
+def test_budgets_of_instructions_are_those_of_export_c(tmp_path: Path) -> None:
+    model, report = within("instructions=1500k", choices=[1, 2], recipe=None, limit=30, tries=1,
+                           core="cortex-m3", instruction_pj=20)  # fmt: skip
+    written = ht.export_c(model, tmp_path / "c", core="cortex-m3")
+    assert report.core == written.core == "cortex-m3"
+    assert report.chosen.instructions == written.instructions <= 1_500_000
+    assert report.chosen.pj == 20 * written.instructions
+    assert written.instructions == sum(layer.instructions for layer in written.layers)
+    with pytest.raises(ValueError, match="instructions=100 cannot be met"):
+        within({"instructions": 100}, choices=[1, 2], recipe=None, limit=30)
+    with pytest.raises(ValueError, match="core: only with budget="):
+        ht.quantize(NETWORK, MNIST, core="cortex-m3")
+
+
 def test_budgets_may_be_texts_and_times() -> None:
     assert within("bytes=2300k,loss=10", tries=1)[1].budget == {"bytes": 2_300_000, "loss": 10}
     report = within({"us": 1e6}, tries=1)[1]
@@ -147,7 +161,7 @@ def test_budgets_may_be_texts_and_times() -> None:
     [
         ({"budget": {"bytes": 1000}}, "budget bytes=1000 cannot be met"),
         ({"budget": {}}, "expected one limit or two, found 0"),
-        ({"budget": "size=60k"}, "budget: expected bytes=, us=, loss=, pj=, flash= or ram= and a number"),
+        ({"budget": "size=60k"}, "budget: expected bytes=, us=, loss=, pj=, instructions=, flash= or ram="),
         ({"budget": {"pj": 1}}, "budget pj: nothing has measured or estimated it"),
         ({"budget": "loss=1", "weight_bits": 2}, "weight_bits: expected none beside budget="),
         ({"budget": "loss=1", "scheme": "nf4"}, "scheme: expected none beside budget="),

@@ -25,15 +25,17 @@ double unit_of(Measure measure, double limit) {
 /// Whether a measure was measured.
 bool is_known(const Sensitivity& costs, Measure measure) {
   const ChoiceSensitivity& any = costs.choices.front();
-  return measure == Measure::kTime     ? any.us.has_value()
-         : measure == Measure::kEnergy ? any.pj.has_value()
-                                       : true;
+  return measure == Measure::kTime           ? any.us.has_value()
+         : measure == Measure::kEnergy       ? any.pj.has_value()
+         : measure == Measure::kInstructions ? any.instructions.has_value()
+                                             : true;
 }
 
 double layer_value(const LayerSensitivity& layer, Measure measure) {
-  return measure == Measure::kLoss   ? layer.weighted_error
-         : measure == Measure::kTime ? layer.us.value_or(0)
-                                     : layer.pj.value_or(0);
+  return measure == Measure::kLoss     ? layer.weighted_error
+         : measure == Measure::kTime   ? layer.us.value_or(0)
+         : measure == Measure::kEnergy ? layer.pj.value_or(0)
+                                       : layer.instructions.value_or(0);
 }
 
 /// Infinite where a unit does not have a choice.
@@ -171,7 +173,8 @@ KnapsackProblem problem_of(const Sensitivity& costs, const Budget& budget,
 }  // namespace
 
 std::string_view to_string(Measure measure) {
-  constexpr std::array<std::string_view, kMeasures.size()> kNames = {"loss", "bytes", "us", "pj"};
+  constexpr std::array<std::string_view, kMeasures.size()> kNames = {"loss", "bytes", "us", "pj",
+                                                                     "instructions"};
   return kNames[static_cast<std::size_t>(measure)];
 }
 
@@ -180,9 +183,12 @@ Measure objective_of(const Budget& budget) {
 }
 
 v0::NetworkCosts known_costs(const Sensitivity& costs, const PerMeasure<double>& values) {
-  v0::NetworkCosts known{values[Measure::kLoss], values[Measure::kBytes], {}, {}};
+  v0::NetworkCosts known{values[Measure::kLoss], values[Measure::kBytes], {}, {}, {}};
   if (is_known(costs, Measure::kTime)) known.us = values[Measure::kTime];
   if (is_known(costs, Measure::kEnergy)) known.pj = values[Measure::kEnergy];
+  if (is_known(costs, Measure::kInstructions)) {
+    known.instructions = values[Measure::kInstructions];
+  }
   return known;
 }
 

@@ -21,14 +21,15 @@ using v0::UnitSensitivity;
 
 /// What networks are compared by.
 enum class Measure : std::uint8_t {
-  kLoss,    ///< as Sensitivity::loss
-  kBytes,   ///< of the file
-  kTime,    ///< microseconds for a sample
-  kEnergy,  ///< picojoules for a sample
+  kLoss,          ///< as Sensitivity::loss
+  kBytes,         ///< of the file
+  kTime,          ///< microseconds for a sample
+  kEnergy,        ///< picojoules for a sample
+  kInstructions,  ///< of the C program for a sample
 };
-inline constexpr std::array<Measure, 4> kMeasures = {Measure::kLoss, Measure::kBytes,
-                                                     Measure::kTime, Measure::kEnergy};
-/// "loss", "bytes", "us", "pj".
+inline constexpr std::array<Measure, 5> kMeasures = {
+    Measure::kLoss, Measure::kBytes, Measure::kTime, Measure::kEnergy, Measure::kInstructions};
+/// "loss", "bytes", "us", "pj", "instructions".
 std::string_view to_string(Measure measure);
 
 /// A number for each measure.
@@ -67,12 +68,12 @@ struct Allocation {
 Allocation predicted(const Sensitivity& costs, std::vector<std::size_t> choices,
                      const Corrections& corrections);
 
-/// What is known of these values: time and energy only if they were measured.
+/// What is known of these values: time, energy and instructions only if they were measured.
 v0::NetworkCosts known_costs(const Sensitivity& costs, const PerMeasure<double>& values);
 
-/// @throws Error kUsage unless one or two limits are set, if one is not positive, or time or energy
-///         is limited but was not measured; kUnsupported if nothing may change, or a limit cannot
-///         be met: what the least is
+/// @throws Error kUsage unless one or two limits are set, if one is not positive, or time,
+///         energy or instructions are limited but were not measured; kUnsupported if nothing may
+///         change, or a limit cannot be met: what the least is
 void check_budget(const Sensitivity& costs, const Budget& budget, const Corrections& corrections);
 
 /// The best choices within a budget, exactly: solve_knapsack(). Losses count in steps of 2^-32 of a
@@ -82,7 +83,7 @@ Allocation allocate(const Sensitivity& costs, const Budget& budget, const Correc
 
 /// Allocations that no other one beats in both loss and size, from the smallest to the largest:
 /// those of at most `count` budgets between the two extremes, evenly spaced in size.
-/// @param size  kBytes, kTime or kEnergy
+/// @param size  all but kLoss
 std::vector<Allocation> pareto_front(const Sensitivity& costs, const Corrections& corrections,
                                      Measure size, std::size_t count);
 

@@ -63,7 +63,7 @@ class BudgetSearch {
  private:
   /// What the front has beside the loss.
   [[nodiscard]] Measure front_size() const {
-    for (const Measure measure : {Measure::kTime, Measure::kEnergy}) {
+    for (const Measure measure : {Measure::kTime, Measure::kEnergy, Measure::kInstructions}) {
       if (options_.budget[measure] && !options_.budget[Measure::kBytes]) return measure;
     }
     return Measure::kBytes;
@@ -153,10 +153,22 @@ class BudgetSearch {
       if (!options_.sensitivity.costs) continue;
       choice.us = 0;
       choice.pj = 0;
+      choice.instructions = 0;
     }
+    if (options_.rule_costs) add_rule_costs();
     start_corrections();
     check_budget(result_.costs, options_.budget, corrections_);
     corrections_ = {};
+  }
+
+  void add_rule_costs() {
+    std::vector<std::string> names;
+    for (const SensitiveLayer& layer : result_.costs.layers) names.push_back(layer.name);
+    for (std::size_t c = 0; c < choices_.size(); ++c) {
+      const std::vector<std::size_t> same(result_.costs.units.size(), c);
+      add_costs(result_.costs.choices[c],
+                options_.rule_costs(with_rule_codes(graph_, recipe_of(same)), names));
+    }
   }
 
   /// What files and runs have beside their layers, from networks that have one choice.
@@ -171,6 +183,8 @@ class BudgetSearch {
       const ChoiceSensitivity& choice = costs.choices[c];
       offset[Measure::kTime] += (choice.us.value_or(0) - layers.values[Measure::kTime]) / count;
       offset[Measure::kEnergy] += (choice.pj.value_or(0) - layers.values[Measure::kEnergy]) / count;
+      offset[Measure::kInstructions] +=
+          (choice.instructions.value_or(0) - layers.values[Measure::kInstructions]) / count;
     }
   }
 
@@ -248,6 +262,7 @@ class BudgetSearch {
     const RunCosts costs = how.costs(network, {});
     done.values[Measure::kTime] = costs.us;
     done.values[Measure::kEnergy] = costs.pj;
+    done.values[Measure::kInstructions] = costs.instructions;
   }
 
   /// How much of the limits is used, the most of them.

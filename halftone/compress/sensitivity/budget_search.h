@@ -22,6 +22,10 @@ struct SearchOptions {
   /// values. Empty: none.
   std::function<double(const ir::Graph& network)> peak{};
   double peak_limit = 0;
+  /// What `sensitivity.costs` is expected to find of a network with codes by rule, of what no run
+  /// has to be measured for; empty: nothing. A limit that cannot be met is an error at once then.
+  std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)>
+      rule_costs{};
   std::size_t tries = v0::kBudgetTries;  ///< networks that are quantized, at most
   std::size_t front = 24;                ///< budgets of the front, at most; 0: no front
 };

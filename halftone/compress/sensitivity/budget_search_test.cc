@@ -156,6 +156,37 @@ TEST(BudgetSearch, LooksBetweenATryThatLeavesMuchAndOneBeyondTheBudget) {
   }
 }
 
+/// 1,000 instructions, and 100 for each bit of a layer's weights; no time.
+RunCosts instructions_by_bits(const ir::Graph& graph, const std::vector<std::string>& layers) {
+  const RunCosts times = time_by_bits(graph, layers);
+  RunCosts counts;
+  counts.instructions = 100 * times.us;
+  for (const double us : times.layer_us) counts.layer_instructions.push_back(100 * us);
+  return counts;
+}
+
+TEST(BudgetSearch, KeepsInstructions) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  SearchOptions options = options_for(Measure::kInstructions, 1700);
+  options.sensitivity.costs = instructions_by_bits;
+  options.rule_costs = instructions_by_bits;
+  const SearchResult result = quantize_within(searched_network(), data, {}, all_bits(), options);
+  const TriedAllocation& chosen = result.tries[result.chosen];
+  EXPECT_EQ(chosen.values[Measure::kInstructions], 1700) << "seven bits in two layers";
+  EXPECT_EQ(chosen.predicted.values[Measure::kInstructions], 1700);
+  const v0::NetworkCosts known = known_costs(result.costs, chosen.values);
+  EXPECT_EQ(known.instructions, 1700);
+  EXPECT_FALSE(known.us.has_value());
+  options.budget[Measure::kInstructions] = 1100;
+  options.sensitivity.costs = [](const auto&, const auto&) -> RunCosts {
+    ADD_FAILURE() << "nothing is measured";
+    return {};
+  };
+  expect_error(ErrorKind::kUnsupported,
+               "budget instructions=1100 cannot be met with these choices: the least is 1200",
+               [&] { quantize_within(searched_network(), data, {}, all_bits(), options); });
+}
+
 TEST(BudgetSearch, IsTheSameForAnyNumberOfThreads) {
   const data::Dataset data = random_dataset(100, 20, 3);
   const auto recipe = [&](int threads) {

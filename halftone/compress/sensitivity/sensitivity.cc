@@ -207,13 +207,7 @@ class SensitivityRun {
     if (!options_.costs) return;
     std::vector<std::string> names;
     for (const LayerPair& pair : pairs) names.push_back(network.node(pair.quantized).name);
-    const RunCosts costs = options_.costs(network, names);
-    choice.us = costs.us;
-    if (!costs.layer_pj.empty()) choice.pj = costs.pj;
-    for (std::size_t i = 0; i < choice.layers.size(); ++i) {
-      choice.layers[i].us = costs.layer_us[i];
-      if (!costs.layer_pj.empty()) choice.layers[i].pj = costs.layer_pj[i];
-    }
+    compress::add_costs(choice, options_.costs(network, names));
   }
 
   const ir::Graph& reference_;
@@ -386,6 +380,21 @@ ir::Graph layers_for_all(const ir::Graph& graph, Recipe& recipe,
 }
 
 }  // namespace
+
+void add_costs(ChoiceSensitivity& choice, const RunCosts& costs) {
+  const bool is_timed = !costs.layer_us.empty();
+  const bool has_energy = !costs.layer_pj.empty();
+  const bool is_counted = !costs.layer_instructions.empty();
+  if (is_timed) choice.us = costs.us;
+  if (has_energy) choice.pj = costs.pj;
+  if (is_counted) choice.instructions = costs.instructions;
+  for (std::size_t i = 0; i < choice.layers.size(); ++i) {
+    LayerSensitivity& layer = choice.layers[i];
+    if (is_timed) layer.us = costs.layer_us[i];
+    if (has_energy) layer.pj = costs.layer_pj[i];
+    if (is_counted) layer.instructions = costs.layer_instructions[i];
+  }
+}
 
 Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const std::vector<LayerChoice>& choices, const MeasureSettings& options) {

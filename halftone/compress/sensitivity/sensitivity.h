@@ -28,11 +28,16 @@ using v0::UnitSensitivity;
 
 /// What a run of a network takes for one sample.
 struct RunCosts {
-  std::vector<double> layer_us;  ///< microseconds, as Sensitivity::layers
+  std::vector<double> layer_us;  ///< microseconds, as Sensitivity::layers; not measured: empty
   double us = 0;                 ///< of the whole network
   std::vector<double> layer_pj;  ///< picojoules, of described hardware; else empty
   double pj = 0;
+  std::vector<double> layer_instructions{};  ///< of the C program; not counted: empty
+  double instructions = 0;
 };
+
+/// Adds what is known of a network to a choice and its layers.
+void add_costs(ChoiceSensitivity& choice, const RunCosts& costs);
 
 struct MeasureSettings {
   std::optional<LossKind> loss{};  ///< nullopt: default_loss()
@@ -41,7 +46,7 @@ struct MeasureSettings {
   const data::Dataset* evaluation = nullptr;
   std::size_t batch = v0::kRunBatch;  ///< samples per run that measures losses
   QuantizeSettings fit{};             ///< its seed is also that of the weights of errors
-  /// Measures or estimates a network with layers of these names; empty: neither time nor energy.
+  /// Measures or estimates a network with layers of these names; empty: loss and bytes alone.
   /// Called on all ranks.
   std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)> costs{};
   std::string costs_name{};  ///< tells kinds of costs apart in the state of a run

@@ -35,6 +35,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::size_t weight_bytes = 0;  ///< of flash: weights, bias and multipliers
     std::size_t table_bytes = 0;   ///< of flash: tables of functions
     std::size_t ram_bytes = 0;     ///< of values and scratch that live while it runs
+    /// Estimate for a run on CExport::core: instructions, no cycles.
+    std::uint64_t instructions = 0;
   };
 
   /// An input or output of the C program, for one sample.
@@ -54,12 +56,13 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<CLayer> layers;      ///< in order of execution
     std::vector<CPort> inputs;
     std::vector<CPort> outputs;
-    std::string core;              ///< that kernels were chosen for; "wasm" of export_wasm()
-    std::size_t module_bytes = 0;  ///< of the module of export_wasm(); 0: C
-    std::size_t weight_bytes = 0;  ///< sum over the layers
-    std::size_t table_bytes = 0;   ///< likewise
-    std::size_t code_bytes = 0;    ///< an estimate for Cortex-M with -Os
-    std::size_t arena_bytes = 0;   ///< of RAM: values and scratch; a stack comes on top
+    std::string core;                ///< that kernels were chosen for; "wasm" of export_wasm()
+    std::size_t module_bytes = 0;    ///< of the module of export_wasm(); 0: C
+    std::size_t weight_bytes = 0;    ///< sum over the layers
+    std::size_t table_bytes = 0;     ///< likewise
+    std::size_t code_bytes = 0;      ///< an estimate for Cortex-M with -Os
+    std::size_t arena_bytes = 0;     ///< of RAM: values and scratch; a stack comes on top
+    std::uint64_t instructions = 0;  ///< sum over the layers; of "wasm" those of RV32 with Zbb
 
     /// Weights, tables and code.
     [[nodiscard]] std::size_t flash_bytes() const {

@@ -47,6 +47,7 @@ HALFTONE_VERSIONED namespace v0 {
     double weighted_error = 0;
     std::optional<double> us{};  ///< microseconds for a sample, with the encoding of its input
     std::optional<double> pj{};  ///< picojoules likewise, of described hardware
+    std::optional<double> instructions{};  ///< likewise, of the C program
   };
 
   /// A unit in a choice.
@@ -71,6 +72,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<UnitSensitivity> units;    ///< as Sensitivity::units
     std::optional<double> us{};            ///< microseconds of the whole network for a sample
     std::optional<double> pj{};            ///< picojoules likewise, of described hardware
+    std::optional<double> instructions{};  ///< likewise, of the C program
   };
 
   /// What sensitivity() and language_sensitivity() return.
@@ -94,8 +96,9 @@ HALFTONE_VERSIONED namespace v0 {
   struct NetworkCosts {
     double loss = 0;
     double bytes = 0;
-    std::optional<double> us{};  ///< if the budget limits the time, or wants the least
-    std::optional<double> pj{};  ///< likewise the energy, of described hardware
+    std::optional<double> us{};            ///< if the budget limits the time, or wants the least
+    std::optional<double> pj{};            ///< likewise the energy, of described hardware
+    std::optional<double> instructions{};  ///< likewise, of the C program
   };
 
   /// A network that was quantized.
