@@ -188,7 +188,7 @@ std::string declaration(const ConstantArray& array) {
 
 std::string literal(const ir::Tensor& tensor) {
   if (tensor.element() == ir::ElementType::kInt8) return elements_text(tensor.as<std::int8_t>());
-  if (tensor.element() == ir::ElementType::kUint8) {
+  if (tensor.element() == ir::ElementType::kUint8 || tensor.element() == ir::ElementType::kBool) {
     return elements_text(tensor.cast(ir::ElementType::kInt32).as<std::int32_t>());
   }
   if (tensor.element() == ir::ElementType::kInt32) return elements_text(tensor.as<std::int32_t>());
@@ -351,8 +351,8 @@ std::string vectors_text(const FileContext& context,
   const std::string big = upper(context.name);
   std::string text = first_line("outputs of Halftone's runtime, for inputs that main.c makes.") +
                      "#ifndef " + big + "_TEST_VECTORS_H\n#define " + big +
-                     "_TEST_VECTORS_H\n\n#include <math.h>\n#include <stdint.h>\n\n#define " + big +
-                     "_SEED " + std::to_string(kSeed) + "u\n#define " + big + "_VECTORS " +
+                     "_TEST_VECTORS_H\n\n#include <stdint.h>\n\n#define " + big + "_SEED " +
+                     std::to_string(kSeed) + "u\n#define " + big + "_VECTORS " +
                      std::to_string(outputs.size()) + "\n";
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     text += "\nstatic const " + std::string(context.program.outputs[i].c.type) + " expected_" +

@@ -4,66 +4,14 @@
 #include <iterator>
 #include <vector>
 
+#include "halftone/export_c/broadcast.h"
 #include "halftone/export_c/code_layers.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/ops/activation.h"
 #include "halftone/ir/ops/elementwise.h"
-#include "halftone/ir/strides.h"
 
 namespace halftone::export_c {
 namespace {
-
-/// The axes of the output of a Binary, and the steps of the operands along them in elements; 0
-/// where one repeats.
-struct PairAxes {
-  std::vector<std::int64_t> extents;
-  std::vector<std::int64_t> a;
-  std::vector<std::int64_t> b;
-};
-
-/// Joins axes along which both operands go on.
-PairAxes pair_axes(const Scope& scope) {
-  const ir::Shape& y = scope.output().shape;
-  const auto a = ir::broadcast_strides(scope.input(0).shape, y);
-  const auto b = ir::broadcast_strides(scope.input(1).shape, y);
-  PairAxes axes;
-  for (std::size_t i = y.rank(); i-- > 0;) {
-    const auto step_a = static_cast<std::int64_t>(a[i]);
-    const auto step_b = static_cast<std::int64_t>(b[i]);
-    if (y[i] == 1) continue;
-    if (!axes.extents.empty() && step_a == axes.a.front() * axes.extents.front() &&
-        step_b == axes.b.front() * axes.extents.front()) {
-      axes.extents.front() *= y[i];
-      continue;
-    }
-    axes.extents.insert(axes.extents.begin(), y[i]);
-    axes.a.insert(axes.a.begin(), step_a);
-    axes.b.insert(axes.b.begin(), step_b);
-  }
-  if (axes.extents.size() > kMaxAxes) scope.refuse("more than four axes");
-  const std::size_t missing = kMaxAxes - axes.extents.size();
-  axes.extents.insert(axes.extents.begin(), missing, 1);
-  axes.a.insert(axes.a.begin(), missing, 0);
-  axes.b.insert(axes.b.begin(), missing, 0);
-  return axes;
-}
-
-std::string list(const std::vector<std::int64_t>& numbers) {
-  return "{" + arguments(numbers[0], numbers[1], numbers[2], numbers[3]) + "}";
-}
-
-/// The name of an operand: a value, or a constant array.
-std::string operand(Scope& scope, std::size_t i, const std::string& name) {
-  if (!scope.input(i).is_dense(ir::ElementType::kFloat32)) {
-    scope.refuse("operands of " + scope.input(i).to_string());
-  }
-  const ir::Constant* constant = scope.constant(i);
-  if (constant == nullptr) {
-    scope.reads(name, i);
-    return name;
-  }
-  return scope.array<float>(name, std::get<ir::Tensor>(*constant).as<float>());
-}
 
 struct PairKernel {
   ir::BinaryKind kind;
@@ -86,14 +34,15 @@ std::string kind_of(const Scope& scope, ir::BinaryKind kind) {
 bool write_binary(Scope& scope, const ir::Binary& op) {
   const bool is_power = op.kind == ir::BinaryKind::kPow;
   const std::string kind = is_power ? "" : kind_of(scope, op.kind);
-  if (scope.output().shape.element_count() == 0) scope.refuse("an empty output");
-  const PairAxes axes = pair_axes(scope);
+  for (const std::size_t i : {0U, 1U}) {
+    if (scope.input(i).is_dense(ir::ElementType::kFloat32)) continue;
+    scope.refuse("operands of " + scope.input(i).to_string());
+  }
+  const OperandAxes axes = operand_axes(scope);
   const std::string a = operand(scope, 0, "a");
   const std::string b = operand(scope, 1, "b");
   scope.writes("y");
-  scope.line("static const int32_t extents[4] = " + list(axes.extents) + ";");
-  scope.line("static const int32_t a_steps[4] = " + list(axes.a) + ";");
-  scope.line("static const int32_t b_steps[4] = " + list(axes.b) + ";");
+  add_axes(scope, axes, {"a", "b"});
   const std::string operands = arguments(a, "a_steps", b, "b_steps", "extents");
   scope.call(is_power ? "powers_f32" : "binary_f32",
              operands + (is_power ? "" : ", " + kind) + ", y");

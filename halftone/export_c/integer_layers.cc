@@ -165,15 +165,17 @@ bool write_integer_layer(Scope& scope) {
 bool write_pool(Scope& scope) {
   const auto* pool = scope.op<ir::Pool>();
   if (pool == nullptr || !ir::are_codes(scope.input(0))) return false;
-  scope.require_input(0, ir::ElementType::kInt8, "the input");
+  const bool is_mean = pool->kind == ir::PoolKind::kAverage;
+  const bool is_unsigned = is_mean && scope.input(0).is_dense(ir::ElementType::kUint8);
+  if (!is_unsigned) scope.require_input(0, ir::ElementType::kInt8, "the input");
+  if (scope.constant(0) != nullptr) scope.refuse("the input being constant");
   scope.reads("x", 0);
   scope.writes("y");
   add_window(scope, window_extents(scope, pool->window, pool->kernel));
-  if (pool->kind == ir::PoolKind::kMax) {
-    scope.call("max_pool_i8", "x, &window, y");
-  } else {
-    scope.call("mean_pool_i8", "x, &window, y");
-  }
+  scope.call(!is_mean      ? "max_pool_i8"
+             : is_unsigned ? "mean_pool_u8"
+                           : "mean_pool_i8",
+             "x, &window, y");
   return true;
 }
 

@@ -16,6 +16,7 @@ std::string element_of(const ArenaPort& port) {
            "u >> 8) + " + std::to_string(port.taken->lowest) + ")";
   }
   if (port.c.type == "int8_t") return "(int8_t)(uint8_t)(next() >> 24)";
+  if (port.type.is_dense(ir::ElementType::kBool)) return "(uint8_t)(next() >> 31)";
   if (port.c.type == "uint8_t") return "(uint8_t)(next() >> 24)";
   if (port.c.type == "int64_t") return "(int64_t)(next() >> 16)";
   if (port.c.type == "int32_t") return "(int32_t)(next() >> 16)";

@@ -96,6 +96,7 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
   if (value.type.is_dense(ir::ElementType::kInt32)) return {"int32_t", "i32"};
   if (value.type.is_dense(ir::ElementType::kFloat32)) return {"float", "f32"};
   if (value.type.is_dense(ir::ElementType::kUint8)) return {"uint8_t", "u8"};
+  if (value.type.is_dense(ir::ElementType::kBool)) return {"uint8_t", "u8"};
   if (value.type.is_dense(ir::ElementType::kInt64)) return {"int64_t", "i64"};
   fail(ErrorKind::kUnsupported, "value '" + value.name + "': C programs have no values of " +
                                     encoding.to_string() +

@@ -26,6 +26,8 @@ class Generator {
       for (auto& each : tensor.as<std::int8_t>()) each = static_cast<std::int8_t>(next() >> 24);
     } else if (type.is_dense(ir::ElementType::kUint8)) {
       for (auto& each : tensor.as<std::uint8_t>()) each = static_cast<std::uint8_t>(next() >> 24);
+    } else if (type.is_dense(ir::ElementType::kBool)) {
+      for (auto& each : tensor.as<std::uint8_t>()) each = static_cast<std::uint8_t>(next() >> 31);
     } else if (type.is_dense(ir::ElementType::kInt32)) {
       for (auto& each : tensor.as<std::int32_t>()) each = static_cast<std::int32_t>(next() >> 16);
     } else if (type.is_dense(ir::ElementType::kInt64)) {

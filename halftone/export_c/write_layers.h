@@ -22,6 +22,7 @@ bool write_function(Scope& scope);       ///< Lookup, conversions, Softmax
 bool write_move(Scope& scope);           ///< Concat, Pad, Transpose, Slice
 bool write_encode(Scope& scope);         ///< Encode
 bool write_code_layer(Scope& scope);     ///< FullyConnected and Conv of codes of few bits
+bool write_choice(Scope& scope);         ///< Where, Cast, comparisons, functions of booleans
 bool write_float(Scope& scope);          ///< FullyConnected, Conv, Binary, Unary, Pool of float32
 bool write_statistic(Scope& scope);      ///< Softmax, Reduce, ArgReduce, Normalize
 bool write_picks(Scope& scope);      ///< Gather, Resize, Pad but for constants, BroadcastTo, Tile
