@@ -301,6 +301,7 @@ TEST_F(Api, RefusesArraysAndFormatsThatAreNone) {
 
 TEST_F(Api, HasDevicesOfAMachine) {
   const Machine machine;
+  EXPECT_EQ(machine.ranks(), nullptr) << "mpirun did not start it";
   EXPECT_TRUE(machine.is_first());
   EXPECT_EQ(machine.devices(3).size(), 3U);
   EXPECT_GE(machine.devices().size(), 1U);

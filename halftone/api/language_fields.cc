@@ -47,6 +47,15 @@ Fields fields_of(v0::LanguageSpeedOptions& o) {
       Field{"depths", &o.depths, "Tokens in front of these, as in 0,4096", Range::from(0)}.as(
           "--depth"),
       {"seed", &o.seed, "Seed of the tokens, which are random"},
+      {"ranks", &o.ranks,
+       "Numbers of processes, as in 2,8, of which the speed of writing is predicted: on a machine "
+       "like this each, started with mpirun",
+       Range::between(2, 4096)},
+      Field{"links", &o.links, "Gbit/s of their network, as in 10,100", Range::above(0)}.as(
+          "--link"),
+      Field{"latencies", &o.latencies, "Microseconds of a message, one for each --link",
+            Range::from(0)}
+          .as("--latency"),
   };
 }
 

@@ -2,6 +2,7 @@
 // Jobs of language models, on one that knows a text by heart.
 #include "halftone/api/language_model.h"
 
+#include "halftone/api/language_ranks.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/memory_speed.h"
 #include "halftone/api/text_evaluation.h"
@@ -183,6 +184,41 @@ TEST(LanguageModels, AreTimed) {
   options.generate = 0;
   expect_error(ErrorKind::kUsage, "nothing to measure",
                [&] { measure_language_speed(model, options); });
+}
+
+/// Its tokens take 8 ms, of which two ranks or more share 6.
+class SharedModel : public lm::ParrotModel {
+ public:
+  SharedModel() : ParrotModel(9, 60, {1, 2}) {}
+  std::vector<lm::TimedStep> time_steps(std::size_t /*sequence*/,
+                                        std::span<const lm::TokenId> /*tokens*/) override {
+    return {{"product", 0.006}, {"norm", 0.002}};
+  }
+  [[nodiscard]] std::optional<lm::RankCosts> costs_on_ranks(std::size_t ranks) const override {
+    return lm::RankCosts{{{"product", 1 / static_cast<double>(ranks)}}, {4000, 8000}, 500.0};
+  }
+};
+
+TEST(LanguageModels, ArePredictedForRanks) {
+  SharedModel model;
+  v0::LanguageSpeedOptions options{.ranks = {2, 4}, .links = {1}, .latencies = {100}};
+  const auto found = predict_ranks(model, options);
+  ASSERT_EQ(found.size(), 2U);
+  // 8 ns for a byte. Two ranks exchange halves in a message each, and send two orders of 256 bytes.
+  const double two = 2 * 100e-6 + 6000 * 8e-9 + 2 * (100e-6 + 256 * 8e-9);
+  EXPECT_NEAR(1 / found[0].tokens_per_second, 0.005 + two, 1e-9);
+  EXPECT_NEAR(found[0].message_share, two / (0.005 + two), 1e-9);
+  EXPECT_NEAR(found[0].speedup, 0.008 / (0.005 + two), 1e-9);
+  EXPECT_EQ(found[0].weight_bytes, 500U);
+  // Recursive doubling: two messages, three quarters of the bytes.
+  const double four = 4 * 100e-6 + 9000 * 8e-9 + 2 * 2 * (100e-6 + 256 * 8e-9);
+  EXPECT_NEAR(1 / found[1].tokens_per_second, 0.0035 + four, 1e-9);
+  options.latencies = {1, 2};
+  expect_error(ErrorKind::kUsage, "latencies: expected one for each of 1 links, found 2",
+               [&] { predict_ranks(model, options); });
+  lm::ParrotModel unknown(9, 60, {1});
+  expect_error(ErrorKind::kUnsupported, "ranks: are predicted from one process",
+               [&] { predict_ranks(unknown, {.ranks = {2}}); });
 }
 
 TEST(LanguageModels, AreFilesOfThreeKinds) {

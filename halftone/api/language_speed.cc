@@ -7,6 +7,7 @@
 #include <string>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/language_ranks.h"
 #include "halftone/api/memory_speed.h"
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
@@ -70,6 +71,7 @@ void check_speed_options(const TextModel& model, std::size_t context,
     fail(ErrorKind::kUsage,
          "expected a depth and tokens to read or to write, found nothing to measure");
   }
+  check_links(options);
   if (context_for(options) > context) {
     fail(ErrorKind::kUsage, model.name() + ": expected at most " + std::to_string(context) +
                                 " tokens, which is the context, found " +
@@ -106,6 +108,7 @@ LanguageSpeed measure_language_speed(TextModel& model, const LanguageSpeedSettin
                             speed.memory_bytes_per_second;
     speed.depths.push_back(found);
   }
+  speed.ranks = predict_ranks(model.model(), options);
   return speed;
 }
 

@@ -18,7 +18,7 @@ struct LanguageSpeedSettings : v0::LanguageSpeedOptions {
 };
 
 /// @throws Error kUsage if there is nothing to measure, or the context is too short; before
-///         anything is run
+///         anything is run; as predict_ranks()
 LanguageSpeed measure_language_speed(TextModel& model, const LanguageSpeedSettings& options = {});
 
 /// The context that a measurement needs.

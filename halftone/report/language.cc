@@ -147,6 +147,16 @@ ResultFields speed_fields(const SpeedAtDepth& each) {
       {"predicted_tokens_per_second", known(each.predicted_tokens_per_second), "The same"}};
 }
 
+ResultFields rank_speed_fields(const v0::SpeedOnRanks& each) {
+  return {{"ranks", each.ranks, "Processes, on a machine each"},
+          {"link", each.link, "Gbit/s of their network"},
+          {"latency", each.latency, "Microseconds of a message"},
+          {"tokens_per_second", each.tokens_per_second, "Written one by one"},
+          {"speedup", each.speedup, "Over one process"},
+          {"message_share", each.message_share, "Of the time"},
+          {"weight_bytes", each.weight_bytes, "Of the matrices of a process at most"}};
+}
+
 ResultFields language_speed_fields(const LanguageSpeed& speed) {
   return {{"threads", speed.threads},
           {"prompt_tokens", speed.prompt_tokens, "That are read at once"},
@@ -154,7 +164,9 @@ ResultFields language_speed_fields(const LanguageSpeed& speed) {
           {"memory_bytes_per_second", speed.memory_bytes_per_second, "Measured in the same run"},
           {"accelerator", speed.accelerator.empty() ? Json() : Json(speed.accelerator),
            "The described hardware of the predictions; null without one"},
-          {"depths", rows_json(speed.depths, speed_fields)}};
+          {"depths", rows_json(speed.depths, speed_fields)},
+          {"ranks", rows_json(speed.ranks, rank_speed_fields),
+           "Predicted for several processes from the steps of this one"}};
 }
 
 ResultFields matrix_fields(const QuantizedMatrix& matrix) {
@@ -266,6 +278,29 @@ std::string to_json(std::span<const TextFileEvaluation> evaluations) {
   return dump({{"texts", texts}});
 }
 
+namespace {
+
+/// Predicted speeds of several processes; empty if there are none.
+std::string ranks_text(const std::vector<v0::SpeedOnRanks>& ranks) {
+  if (ranks.empty()) return "";
+  Table table({{"processes"},
+               {"Gbit/s"},
+               {"us per message"},
+               {"written, tokens/s"},
+               {"speed-up"},
+               {"time of messages"},
+               {"matrices of each"}});
+  for (const v0::SpeedOnRanks& each : ranks) {
+    table.add_row(
+        {std::to_string(each.ranks), format_number(each.link, 1), format_number(each.latency, 1),
+         speed_text(each.tokens_per_second), format_number(each.speedup, 2) + "x",
+         format_number(100 * each.message_share, 1) + " %", format_bytes(each.weight_bytes)});
+  }
+  return "\npredicted for several processes, on a machine each\n\n" + table.to_text();
+}
+
+}  // namespace
+
 std::string to_text(const LanguageSpeed& speed) {
   std::string text =
       fmt::format("{} thread{}; memory {:.1f} GB/s\n\n", speed.threads,
@@ -292,7 +327,7 @@ std::string to_text(const LanguageSpeed& speed) {
     table.add_row(row);
   }
   if (predicts) text += "predicted for " + speed.accelerator + "\n\n";
-  return text + table.to_text();
+  return text + table.to_text() + ranks_text(speed.ranks);
 }
 
 std::string to_json(const LanguageSpeed& speed) {
@@ -349,6 +384,7 @@ ResultClasses language_results() {
        text_evaluation_fields({.loss = {}, .perplexity = {}, .reference = lm::TextComparison{}})},
       {"LanguageSpeed", language_speed_fields({})},
       {"SpeedAtDepth", speed_fields({})},
+      {"SpeedOnRanks", rank_speed_fields({})},
       {"QuantizedMatrix", matrix_fields({})},
       {"LanguageQuantizeReport", language_quantize_fields({})},
       {"LanguageConvertReport", convert_fields({})}};

@@ -188,5 +188,19 @@ TEST(LanguageReports, OfSpeedHavePredictionsBesideIt) {
   EXPECT_EQ(found["depths"][0]["predicted_tokens_per_second"], 45);
 }
 
+TEST(LanguageReports, OfSpeedHaveThatOfSeveralProcesses) {
+  LanguageSpeed speed{2, 512, 128, 2e10, {{0, 100, 50, 200 << 20, 0.5}}};
+  EXPECT_EQ(json::parse(to_json(speed))["ranks"], json::array());
+  speed.ranks = {{4, 10, 25, 80, 1.6, 0.3, 60 << 20}};
+  const std::string text = to_text(speed);
+  for (const char* part : {"processes", "80.0", "1.60x", "30.0 %", "60.0 MiB"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const json found = json::parse(to_json(speed))["ranks"][0];
+  EXPECT_EQ(found["ranks"], 4);
+  EXPECT_EQ(found["message_share"], 0.3);
+  EXPECT_EQ(found["weight_bytes"], 60 << 20);
+}
+
 }  // namespace
 }  // namespace halftone::report

@@ -395,6 +395,9 @@ class LanguageModel:
         generate: int = 128,
         depths: Sequence[int] = (0,),
         seed: int = 0,
+        ranks: Sequence[int] | None = None,
+        links: Sequence[float] = (10, 100),
+        latencies: Sequence[float] = (25, 2),
         progress: bool | ProgressCallback = True,
     ) -> LanguageSpeed:
         """Tokens that the model reads and writes in a second. Sequence 0 is overwritten.
@@ -404,7 +407,8 @@ class LanguageModel:
         with Progress(progress) as callback:
             how = native.SpeedArguments()
             set_fields(how, {"prompt": prompt, "generate": generate, "depths": depths,
-                             "seed": seed})  # fmt: skip
+                             "seed": seed, "ranks": ranks, "links": links,
+                             "latencies": latencies})  # fmt: skip
             how.progress = callback
             return LanguageSpeed(self._model.measure_speed(how))
 

@@ -332,6 +332,19 @@ class SpeedAtDepth(NamedTuple):
     bandwidth_share: float | None
 
 
+@row
+class SpeedOnRanks(NamedTuple):
+    """How fast several processes would write together, predicted."""
+
+    ranks: int
+    link: float
+    latency: float
+    tokens_per_second: float
+    speedup: float
+    message_share: float
+    weight_bytes: int
+
+
 class LanguageSpeed(Result):
     """How fast a language model reads and writes."""
 
@@ -340,6 +353,7 @@ class LanguageSpeed(Result):
     generated_tokens: int
     memory_bytes_per_second: float
     depths: tuple[SpeedAtDepth, ...]
+    ranks: tuple[SpeedOnRanks, ...]
 
 
 @row

@@ -319,6 +319,13 @@ def test_speed(model: ht.LanguageModel) -> None:
     assert [each.depth for each in found.depths] == [0, 20]
     assert found.depths[1].prompt_tokens_per_second > 0 < found.depths[1].tokens_per_second
     assert (found.prompt_tokens, found.generated_tokens) == (10, 6)
+    assert found.ranks == ()
+    several = model.measure_speed(prompt=0, generate=2, ranks=[2, 4], links=[100], latencies=[2],
+                                  progress=False).ranks  # fmt: skip
+    assert [(each.ranks, each.link) for each in several] == [(2, 100), (4, 100)]
+    assert several[0].weight_bytes > several[1].weight_bytes and several[0].tokens_per_second > 0
+    with pytest.raises(ValueError, match="one for each of 2 links"):
+        model.measure_speed(ranks=[2], latencies=[2])
     read = model.measure_speed(prompt=4, generate=0, progress=False)
     assert read.depths[0].tokens_per_second is None and "tokens in front" in str(read)
     with pytest.raises(ValueError, match="found nothing to measure"):

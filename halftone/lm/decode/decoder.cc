@@ -11,6 +11,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/lm/decode/device_rows.h"
+#include "halftone/lm/decode/ranks/costs.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/sequence/sequence.h"
 
@@ -236,6 +237,11 @@ std::vector<TimedStep> Decoder::time_steps(std::size_t sequence, std::span<const
   heads_.erase(1);
   (void)body_of(1);  // the one that bytes_per_token() reads
   return steps;
+}
+
+std::optional<RankCosts> Decoder::costs_on_ranks(std::size_t ranks) const {
+  if (runner_ != nullptr) return std::nullopt;  // this process has only a part
+  return lm::costs_on_ranks(graphs_, ranks);
 }
 
 void Decoder::check_token(TokenId token) const {

@@ -53,6 +53,7 @@ class Decoder final : public TokenModel {
   bool copy_front(std::size_t from, std::size_t to, std::size_t length) override;
   [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
   std::vector<TimedStep> time_steps(std::size_t sequence, std::span<const TokenId> tokens) override;
+  [[nodiscard]] std::optional<RankCosts> costs_on_ranks(std::size_t ranks) const override;
 
   /// Memory of the states of all sequences.
   [[nodiscard]] std::size_t state_bytes() const;

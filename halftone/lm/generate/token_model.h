@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,6 +20,15 @@ namespace halftone::lm {
 struct TimedStep {
   std::string name;
   double seconds = 0;
+};
+
+/// How ranks would share the steps of computing a token.
+struct RankCosts {
+  /// By the name of a step: the part of it that the rank with most of it computes. Others have no
+  /// part in less than all.
+  std::map<std::string, double, std::less<>> shares{};
+  std::vector<double> exchanged_bytes{};  ///< that all ranks have behind each exchange, in order
+  double matrix_bytes = 0;                ///< of the rank with most of them
 };
 
 /// Behind which of some tokens logits are wanted.
@@ -91,6 +102,10 @@ class TokenModel {
   virtual std::vector<TimedStep> time_steps(std::size_t /*sequence*/,
                                             std::span<const TokenId> /*tokens*/) {
     return {};
+  }
+  /// How so many ranks would share a token. Nothing: not known.
+  [[nodiscard]] virtual std::optional<RankCosts> costs_on_ranks(std::size_t /*ranks*/) const {
+    return std::nullopt;
   }
 
   /// A smaller model with the same tokens and as many sequences, of which sequence i follows that

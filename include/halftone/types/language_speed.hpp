@@ -17,6 +17,11 @@ HALFTONE_VERSIONED namespace v0 {
     std::size_t generate = 128;          ///< tokens that are written one by one; 0: none
     std::vector<std::size_t> depths{0};  ///< tokens in front of them
     std::uint64_t seed = 0;
+    /// Numbers of processes, on a machine each, that are to write together: how fast they would be
+    /// is predicted from the steps of this one.
+    std::vector<std::size_t> ranks{};
+    std::vector<double> links{10, 100};    ///< of their network, in Gbit/s
+    std::vector<double> latencies{25, 2};  ///< microseconds of a message on each link
   };
 
   /// The median of three runs.
@@ -30,6 +35,17 @@ HALFTONE_VERSIONED namespace v0 {
     double predicted_tokens_per_second = 0;
   };
 
+  /// How fast several processes would write, with no tokens in front.
+  struct SpeedOnRanks {
+    std::size_t ranks = 2;
+    double link = 0;     ///< of their network, in Gbit/s
+    double latency = 0;  ///< microseconds of a message
+    double tokens_per_second = 0;
+    double speedup = 1;            ///< over one process
+    double message_share = 0;      ///< of the time
+    std::size_t weight_bytes = 0;  ///< of the matrices of a process at most
+  };
+
   /// How fast a language model reads and writes.
   struct LanguageSpeed {
     int threads = 1;
@@ -38,6 +54,7 @@ HALFTONE_VERSIONED namespace v0 {
     double memory_bytes_per_second = 0;  ///< measured in the same run
     std::vector<SpeedAtDepth> depths;
     std::string accelerator{};  ///< that predictions are of; empty: there are none
+    std::vector<SpeedOnRanks> ranks{};
   };
 
 }  // namespace v0

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "halftone/base/error.h"
-
 namespace halftone::lm {
 namespace {
 
@@ -116,15 +114,14 @@ ir::Constant part_of(const std::shared_ptr<const ir::Constant>& whole, const Div
     return ir::BlockTensor{part_of(blocks->shape, division, rank), blocks->encoding,
                            bytes_of(blocks->bytes, pieces_of(blocks->shape, axis, bytes), range)};
   }
-  const auto* tensor = std::get_if<ir::Tensor>(whole.get());
-  if (tensor == nullptr) fail(ErrorKind::kInternal, "a part of codes");
-  const std::size_t axis = division.axis_of(tensor->shape());
-  const auto bytes = tensor->bytes();
+  const auto& tensor = std::get<ir::Tensor>(*whole);
+  const std::size_t axis = division.axis_of(tensor.shape());
+  const auto bytes = tensor.bytes();
   const SharedBytes all{.owner = whole, .bytes = bytes, .readable_behind = 64};
   ir::Tensor part =
-      ir::Tensor::view(tensor->element(), part_of(tensor->shape(), division, rank),
-                       bytes_of(all, pieces_of(tensor->shape(), axis, bytes.size()), range));
-  if (!tensor->is_view()) static_cast<void>(part.bytes());  // a copy does not keep the whole
+      ir::Tensor::view(tensor.element(), part_of(tensor.shape(), division, rank),
+                       bytes_of(all, pieces_of(tensor.shape(), axis, bytes.size()), range));
+  if (!tensor.is_view()) static_cast<void>(part.bytes());  // a copy does not keep the whole
   return part;
 }
 

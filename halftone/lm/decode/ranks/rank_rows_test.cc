@@ -8,6 +8,7 @@
 #include "halftone/lm/decode/decoder.h"
 #include "halftone/lm/model/build.h"
 #include "halftone/lm/model/testing.h"
+#include "halftone/spmd/agreement.h"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::lm {
@@ -126,6 +127,37 @@ TEST(RankRows, AllFailIfOneCannotOpenTheModel) {
     });
     return 0;
   });
+}
+
+/// Says that a rank does something else than open a model.
+void leave(spmd::Transport& transport) {
+  namespace internal = spmd::internal;
+  const std::string program = "the end of the program: expected a prompt";
+  const auto headers = internal::all_headers(transport, {internal::hash(program), 0, 0});
+  EXPECT_TRUE(internal::difference(transport, headers, program));
+}
+
+TEST(RankRows, NoticeARankThatLeaves) {
+  for (const std::size_t leaving : {0U, 1U}) {
+    spmd::LocalRanks(2).run([&](const std::shared_ptr<spmd::Transport>& transport) {
+      const auto open = [&] {
+        return open_on_ranks(
+            transport,
+            [] { return graphs_of(small_description("llama"), ir::CacheNumbers::kFloat16); }, {});
+      };
+      if (transport->rank() == leaving) {
+        leave(*transport);
+      } else if (leaving == 0) {
+        EXPECT_FALSE(open());
+      } else {
+        expect_error(ErrorKind::kDevice,
+                     "rank 0 in a language model, rank 1 in the end of the program: expected a "
+                     "prompt",
+                     open);
+      }
+      return 0;
+    });
+  }
 }
 
 TEST(RankRows, EndAllIfOneFailsInARun) {
