@@ -293,9 +293,11 @@ TEST_F(ProgramStories, HaveTheSameBitsOnEveryProcessor) {
   for (const char* how : {"--threads 1", "--simd SCALAR", "--simd SCALAR --threads 2"}) {
     EXPECT_EQ(run_well(eval + how).out, expected) << how;
   }
-  const std::string rounded = run_well(eval + "--cache int8").out;
-  EXPECT_NE(rounded, expected);
-  EXPECT_EQ(run_well(eval + "--cache int8 --simd SCALAR").out, rounded);
+  for (const std::string cache : {"int8", "int4"}) {
+    const std::string rounded = run_well(eval + "--cache " + cache).out;
+    EXPECT_NE(rounded, expected);
+    EXPECT_EQ(run_well(eval + "--simd SCALAR --threads 2 --cache " + cache).out, rounded);
+  }
 }
 
 TEST_F(ProgramStories, AreTimed) {

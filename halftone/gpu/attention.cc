@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/gpu/attention.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "halftone/gpu/launches.h"
 #include "halftone/gpu/texts.h"
 
@@ -13,13 +16,15 @@ using kernels::CacheType;
 Kernel& attention_kernel(Programs& programs, CacheType type, const char* name) {
   const std::string macros = type == CacheType::kFloat32   ? ""
                              : type == CacheType::kFloat16 ? "#define CACHE_HALF\n"
-                                                           : "#define CACHE_INT8\n";
+                             : type == CacheType::kInt8    ? "#define CACHE_INT8\n"
+                                                           : "#define CACHE_INT4\n";
   return programs.kernel(program_text(macros, {"elementary", "attention"}), name);
 }
 
-/// Numbers of a head in a cache.
+/// Numbers of a head in a cache; bytes of kInt4.
 std::uint32_t head_numbers(const CacheShape& shape) {
-  return number(shape.bytes_of_head() / shape.number_bytes());
+  const std::size_t number_bytes = shape.bytes_of_row() / shape.row_size();
+  return number(shape.bytes_of_head() / std::max<std::size_t>(1, number_bytes));
 }
 
 }  // namespace
@@ -34,10 +39,19 @@ Launch rotate(Programs& programs, const RotaryRows& rows, const RotaryBuffers& b
            number(are_halves ? 1 : 0)}};
 }
 
+Launch rotate_blocks(Programs& programs, const BlockRows& rows, const Buffer& x, const Buffer& y) {
+  const std::size_t block = rows.size & (~rows.size + 1);
+  constexpr std::size_t kRotateThreads = 128;  // THREADS of text/attention.cl
+  return {&attention_kernel(programs, CacheType::kFloat32, "rotate_blocks"),
+          {rows.heads * rows.size / block, rows.count, kRotateThreads},
+          {x, y, number(rows.heads * rows.size), number(block),
+           1 / std::sqrt(static_cast<float>(block))}};
+}
+
 Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache) {
   const CacheShape& shape = cache.shape;
-  const bool are_integers = shape.type == CacheType::kInt8;
-  const std::size_t count = rows.count * shape.heads * (are_integers ? 1 : shape.size);
+  const std::size_t count =
+      rows.count * shape.heads * (kernels::is_rotated(shape.type) ? 1 : shape.size);
   return {&attention_kernel(programs, shape.type, "append"),
           grid_of(count),
           {x, rows.slots, rows.positions, cache.bytes, number(count), number(shape.heads),

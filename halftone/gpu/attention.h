@@ -32,6 +32,16 @@ struct RotaryBuffers {
 /// kernels::rotate().
 Launch rotate(Programs& programs, const RotaryRows& rows, const RotaryBuffers& buffers);
 
+/// Rows of heads.
+struct BlockRows {
+  std::size_t heads = 1;
+  std::size_t size = 0;  ///< numbers of a head
+  std::size_t count = 0;
+};
+/// numerics::rotate_blocks() of each head.
+/// @param x, y  [count, heads * size]; may be the same
+Launch rotate_blocks(Programs& programs, const BlockRows& rows, const Buffer& x, const Buffer& y);
+
 /// A cache of keys or of values.
 struct Cache {
   kernels::CacheShape shape;
@@ -39,7 +49,7 @@ struct Cache {
   const Buffer& bytes;
 };
 /// kernels::append_keys() or append_values().
-/// @param x  [count, heads * size]
+/// @param x  [count, heads * size], after rotate_blocks() if the cache is_rotated()
 Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache);
 
 /// Rows of floats within others: row r is at begin + r stride.
@@ -93,7 +103,8 @@ struct CachePair {
   Cache keys;
   Cache values;
 };
-/// kernels::attend() for all rows and heads. `shape.sinks` is not read.
+/// kernels::attend() for all rows and heads, but for rotate_blocks() of queries before it, if keys
+/// are rotated, and of y behind it, if values are. `shape.sinks` is not read.
 /// @throws Error kUnsupported for keys and values of different types
 Launch attend(Programs& programs, const kernels::AttentionShape& shape, const CachePair& caches,
               const TokenRows& rows, const AttentionBuffers& buffers);

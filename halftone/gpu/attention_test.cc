@@ -67,6 +67,16 @@ class AttentionCases : public OnDevice, public testing::WithParamInterface<Case>
   static constexpr std::size_t kContext = 150;
   static constexpr std::size_t kTokens = 2 * kContext;
 
+  static CacheType type() { return GetParam().type; }
+  /// Rows of kTokens tokens on the device, as the caches have them.
+  std::unique_ptr<Buffer> rotated(const std::vector<float>& x, std::size_t heads,
+                                  std::size_t size) {
+    auto rows = on_device(x);
+    if (kernels::is_rotated(type())) {
+      device->launch(rotate_blocks(*programs, {heads, size, kTokens}, *rows, *rows));
+    }
+    return rows;
+  }
   static CacheShape cache_of(std::size_t size) {
     return {2, kContext, GetParam().shape.kv_heads, size, GetParam().type};
   }
@@ -101,8 +111,8 @@ TEST_P(AttentionCases, HaveTheBitsOfTheReference) {
   const TokenRows tokens{kTokens, *device_slots, *device_positions};
   const auto device_keys = device->allocate(key_cache.bytes());
   const auto device_values = device->allocate(value_cache.bytes());
-  const auto k = on_device(keys);
-  const auto v = on_device(values);
+  const auto k = rotated(keys, shape.kv_heads, shape.key_size);
+  const auto v = rotated(values, shape.kv_heads, shape.value_size);
   device->launch(append(*programs, tokens, *k, {key_cache, true, *device_keys}));
   device->launch(append(*programs, tokens, *v, {value_cache, false, *device_values}));
 
@@ -114,13 +124,16 @@ TEST_P(AttentionCases, HaveTheBitsOfTheReference) {
                              {value_cache, value_bytes.bytes()},
                              all},
                             MatrixView<float>(want, kTokens, want.size() / kTokens));
-  const auto q = on_device(queries);
+  const auto q = rotated(queries, shape.heads, shape.key_size);
   const auto sink_buffer = on_device(sinks);
   const auto scores = unset(kTokens * shape.heads * score_size(kContext));
   const auto y = unset(want.size());
   device->launch(attend(
       *programs, shape, {{key_cache, true, *device_keys}, {value_cache, false, *device_values}},
       tokens, {*q, GetParam().has_sinks ? sink_buffer.get() : nullptr, *scores, *y}));
+  if (kernels::is_rotated(type())) {
+    device->launch(rotate_blocks(*programs, {shape.heads, shape.value_size, kTokens}, *y, *y));
+  }
   EXPECT_EQ(differing_bits(download<float>(*device, *y, want.size()), want), 0U);
 }
 
@@ -133,6 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"window_and_cap", CacheType::kFloat32, {2, 1, 16, 16, 1.5F, 30.0F, 37}},
                     Case{"integers", CacheType::kInt8, {4, 2, 32, 32, 0.177F}},
                     Case{"ragged_integers", CacheType::kInt8, {6, 2, 21, 9, 0.2F, 20.0F, 45}, true},
+                    Case{"nibbles", CacheType::kInt4, {4, 2, 64, 32, 0.177F}},
+                    Case{"ragged_nibbles", CacheType::kInt4, {6, 2, 37, 24, 0.2F, 20.0F, 45}, true},
                     Case{"sinks", CacheType::kFloat16, {4, 2, 16, 16, 0.25F, 0, 16}, true}),
     [](const testing::TestParamInfo<Case>& each) { return each.param.name; });
 

@@ -366,10 +366,11 @@ std::vector<float> same_bits_attention(CacheType type, Random& random) {
 TEST_P(SameBits, Attention) {
   Random random(53);
   Hash hash;
-  for (const CacheType type : {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8}) {
+  for (const CacheType type :
+       {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8, CacheType::kInt4}) {
     add(hash, same_bits_attention(type, random));
   }
-  EXPECT_EQ(hash.value(), 0x21b3c7d11301e56au);
+  EXPECT_EQ(hash.value(), 0xdc3b5bc58d73c311u);
 }
 
 TEST_P(SameBits, Rotary) {

@@ -49,7 +49,8 @@ typedef struct halftone_language_model halftone_language_model;
 typedef enum halftone_cache {
   HALFTONE_CACHE_FLOAT16 = 0,
   HALFTONE_CACHE_FLOAT32 = 1,
-  HALFTONE_CACHE_INT8 = 2 /**< with a scale for the numbers of each head */
+  HALFTONE_CACHE_INT8 = 2, /**< rotated, with a scale for the numbers of each head */
+  HALFTONE_CACHE_INT4 = 3  /**< rotated, in groups of 32 numbers: 4.5 bits a number */
 } halftone_cache;
 
 /** For halftone_language_model_load(). */
@@ -62,7 +63,7 @@ typedef struct halftone_language_options {
   int cache;             /**< a halftone_cache */
   int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits; weights are decoded to
                               float32 */
-  const char* lora;      /**< low-rank changes: a folder of peft, or a GGUF file; NULL: none */
+  const char* lora;      /**< low-rank changes: a folder of peft or a GGUF file; NULL: none */
   const char* device;    /**< a graphics card such as "opencl:0" or "cuda", which gives the same
                               logits; NULL or "cpu": the processor; "auto": the best card, or the
                               processor where none can run the model */

@@ -138,7 +138,7 @@ def test_opening_says_what_is_wrong(files: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="tokenizer"):
         ht.LanguageModel.open(files)
     with pytest.raises(ValueError, match="cache: expected 'float32'"):
-        opened(files, cache="int4")
+        opened(files, cache="int2")
     with pytest.raises(ValueError, match="context"):
         opened(files, context=0)
     with pytest.raises(ValueError, match="threads"):

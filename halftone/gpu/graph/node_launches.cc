@@ -120,13 +120,23 @@ void NodeLaunches::add_op(const ir::Rotary& op) {
              {input(0), to_.memory_.of(node_.inputs[1]), input(2), input(3), output()}));
 }
 
+const Buffer& NodeLaunches::rotated(const kernels::CacheShape& cache, const BlockRows& rows,
+                                    const Buffer& x) {
+  if (!kernels::is_rotated(cache.type)) return x;
+  const Buffer& y = to_.memory_.hold(rows.count * rows.heads * rows.size * sizeof(float));
+  add(rotate_blocks(programs(), rows, x, y));
+  return y;
+}
+
 void NodeLaunches::add_op(const ir::AppendRows& /*op*/) {
   const runtime::CacheUse use = *runtime::cache_use(to_.graph_, node_.output);
   const Buffer& cache = to_.states_->cache(node_.output);
   to_.memory_.lend(node_.output, cache);
+  const Buffer& x = rotated(use.shape, {use.shape.heads, use.shape.size, to_.rows_}, input(1));
   add(append(programs(),
-             {to_.rows_, to_.memory_.of(node_.inputs[2]), to_.memory_.of(node_.inputs[3])},
-             input(1), {use.shape, use.holds_keys, cache}));
+             {to_.rows_, to_.memory_.of(node_.inputs[2]), to_.memory_.of(node_.inputs[3])}, x,
+             {use.shape, use.holds_keys, cache}));
+  if (&x != &input(1)) to_.memory_.release(x);
 }
 
 void NodeLaunches::add_op(const ir::Attention& op) {
@@ -140,14 +150,20 @@ void NodeLaunches::add_op(const ir::Attention& op) {
                                       .window = op.window};
   const Buffer* sinks = has_input(ir::Attention::kSinks) ? &input(ir::Attention::kSinks) : nullptr;
   const Buffer& y = output();
+  const auto placed = to_.queries_.find(id_);
+  const Buffer& queries =
+      placed != to_.queries_.end()
+          ? *placed->second
+          : rotated(caches.keys, {op.heads, caches.keys.size, to_.rows_}, input(0));
   const Buffer& scores =
       to_.memory_.scratch(to_.rows_ * op.heads * score_size(caches.keys.context) * sizeof(float));
-  const auto placed = to_.queries_.find(id_);
-  const Buffer& queries = placed != to_.queries_.end() ? *placed->second : input(0);
   add(attend(programs(), layer, {{caches.keys, true, input(1)}, {caches.values, false, input(2)}},
              {to_.rows_, input(ir::Attention::kSlots), input(ir::Attention::kPositions)},
              {queries, sinks, scores, y}));
-  if (placed != to_.queries_.end()) to_.memory_.release(queries);
+  if (&queries != &input(0)) to_.memory_.release(queries);
+  if (kernels::is_rotated(caches.values.type)) {
+    add(rotate_blocks(programs(), {op.heads, caches.values.size, to_.rows_}, y, y));
+  }
 }
 
 void NodeLaunches::add_op(const ir::Softmax& /*op*/) {

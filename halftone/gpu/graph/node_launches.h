@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "halftone/gpu/attention.h"
 #include "halftone/gpu/graph/graph_launches.h"
 #include "halftone/gpu/rows.h"
 
@@ -24,6 +25,8 @@ class NodeLaunches {
   void add_op(const ir::Binary& op);
   void add_op(const ir::FullyConnected& op);
   void add_op(const ir::Rotary& op);
+  /// Rows as a cache has them: themselves, or memory that is to be released.
+  const Buffer& rotated(const kernels::CacheShape& cache, const BlockRows& rows, const Buffer& x);
   void add_op(const ir::AppendRows& op);
   void add_op(const ir::Attention& op);
   void add_op(const ir::Slice& op);

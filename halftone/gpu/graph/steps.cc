@@ -264,8 +264,7 @@ class Planner {
     const ir::Node& node = graph_.node(id);
     const auto caches = runtime::caches_of(graph_, node);
     if (!caches || caches->keys.size > kMaxPlacedHead || caches->values.size > kMaxPlacedHead ||
-        caches->keys.type != caches->values.type ||
-        caches->keys.type == kernels::CacheType::kInt8) {
+        caches->keys.type != caches->values.type || kernels::is_rotated(caches->keys.type)) {
       return;
     }
     const ir::NodeId keys = *uses_.producer(node.inputs[1]);

@@ -1,7 +1,7 @@
 // Rotary positions, caches of keys and values, attention: kernels/attention. A cache has, for each
 // sequence and head, keys in panels of 16 tokens or values in rows, row_size numbers each: floats of
 // 32 bits, with CACHE_HALF of 16, with CACHE_INT8 integers in pairs and behind them a float scale
-// for each token, as cache.h says.
+// for each token, with CACHE_INT4 two codes in a byte and behind them groups, as cache.h says.
 #define PANEL 16
 #if defined(CACHE_HALF)
 typedef ushort cached_t;
@@ -10,6 +10,8 @@ typedef ushort cached_t;
 #elif defined(CACHE_INT8)
 typedef schar cached_t;
 #define LOAD(p, i) (int)(p)[i]
+#elif defined(CACHE_INT4)
+typedef uchar cached_t;
 #else
 typedef float cached_t;
 #define LOAD(p, i) (p)[i]
@@ -31,6 +33,158 @@ FUNC uint value_index(uint token, uint i, uint row_size) {
   return token * row_size + i;
 #endif
 }
+
+#define THREADS 128
+
+// Rotates blocks of numbers of rows, as numerics::rotate_blocks(); x may be y. Group (b, r) has
+// block b of row r.
+KERNEL rotate_blocks(GLOBAL const float* x, GLOBAL float* y, uint cols, uint block, float factor) {
+  size_t begin = (size_t)GROUP_Y() * cols + GROUP_X() * block;
+  for (uint i = LOCAL_ID(); i < block; i += THREADS) y[begin + i] = x[begin + i];
+  BARRIER();
+  for (uint apart = 1; apart < block; apart *= 2) {
+    for (uint pair = LOCAL_ID(); pair < block / 2; pair += THREADS) {
+      size_t first = begin + pair / apart * 2 * apart + pair % apart;
+      float a = y[first];
+      float b = y[first + apart];
+      y[first] = a + b;
+      y[first + apart] = a - b;
+    }
+    BARRIER();
+  }
+  for (uint i = LOCAL_ID(); i < block; i += THREADS) {
+    float turned = y[begin + i] * factor;
+    y[begin + i] = is_nan(turned) ? QUIET_NAN : turned;
+  }
+}
+
+#ifdef CACHE_INT4
+// numerics/rotated_codes.h.
+#define GROUP 32
+#define LANES 8
+#define LARGEST_CODE 15.0f
+#define NO_NUMBER 255u
+FUNC float unit_of(uint code) {
+  return code == NO_NUMBER ? QUIET_NAN : FLOAT_OF((code + (127 - 20) * 8) << 20);
+}
+FUNC float first_of(float unit, schar offset) { return unit * 0.125f * (float)offset; }
+FUNC uint group_count(uint size) { return (size + GROUP - 1) / GROUP; }
+// The unit code of a group of a token, from the groups of a head; its offset is 16 bytes behind.
+FUNC uint group_index(uint token, uint i, uint size) {
+  return token / PANEL * PANEL * 2 * group_count(size) + i / GROUP * 2 * PANEL + token % PANEL;
+}
+FUNC float decoded(GLOBAL const uchar* head, GLOBAL const uchar* groups, uint byte, uint is_upper,
+                   uint group) {
+  float unit = unit_of(groups[group]);
+  uint code = is_upper ? (uint)head[byte] >> 4 : head[byte] & 15u;
+  return (float)code * unit + first_of(unit, (schar)groups[group + PANEL]);
+}
+FUNC float key_number(GLOBAL const uchar* head, uint token, uint i, uint size, uint context) {
+  uint row_size = rounded_up(size);
+  uint byte = token / PANEL * PANEL * (row_size / 2) + i / 2 * PANEL + token % PANEL;
+  return decoded(head, head + rounded_up(context) * (row_size / 2), byte, i % 2,
+                 group_index(token, i, size));
+}
+FUNC float value_number(GLOBAL const uchar* head, uint token, uint i, uint size, uint context) {
+  uint row_size = rounded_up(size);
+  return decoded(head, head + rounded_up(context) * (row_size / 2),
+                 token * (row_size / 2) + i / 16 * 8 + i % 8, i % 16 / 8,
+                 group_index(token, i, size));
+}
+
+typedef struct {
+  uint unit_code;
+  schar offset;
+  float error;
+} Group;
+FUNC float limited(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+FUNC float code_of(float x, float first, float per_number) {
+  return limited(ROUND((x - first) * per_number), 0.0f, LARGEST_CODE);
+}
+FUNC uint unit_code_of(float unit) {
+  uint upper = (BITS_OF(unit) + 0xFFFFFu) >> 20;
+  uint code = upper < (127 - 20) * 8 ? 0 : upper - (127 - 20) * 8;
+  return code < NO_NUMBER - 1 ? code : NO_NUMBER - 1;
+}
+FUNC Group group_of_range(const float* x, float middle, float range) {
+  Group group;
+  float up = divided(middle, 127 / 8.0f + 7.5f);
+  float down = divided(middle, -128 / 8.0f + 7.5f);
+  float reached = up > down ? up : down;
+  float step = divided(range, LARGEST_CODE);
+  group.unit_code = unit_code_of(step > reached ? step : reached);
+  float unit = unit_of(group.unit_code);
+  float per_number = divided(1.0f, unit);
+  float code = range == 0 ? 8.0f : 7.5f;
+  group.offset = (schar)limited(ROUND((middle * per_number - code) * 8), -128.0f, 127.0f);
+  float first = first_of(unit, group.offset);
+  float errors[LANES];
+  for (uint l = 0; l < LANES; ++l) errors[l] = 0;
+  for (uint i = 0; i < GROUP; ++i) {
+    float error = x[i] - (code_of(x[i], first, per_number) * unit + first);
+    errors[i % LANES] += error * error;
+  }
+  for (uint apart = LANES / 2; apart != 0; apart /= 2) {
+    for (uint l = 0; l < apart; ++l) errors[l] += errors[l + apart];
+  }
+  group.error = errors[0];
+  return group;
+}
+// The best group for `count` numbers, whose copies with a limit go to x.
+FUNC Group best_group(GLOBAL const float* from, uint count, float* x) {
+  Group best;
+  float least = INFINITE;
+  float largest = -INFINITE;
+  int has_numbers = 1;
+  for (uint i = 0; i < GROUP; ++i) {
+    float number = from[i < count ? i : count - 1];
+    has_numbers = has_numbers && is_finite(number);
+    x[i] = limited(number, -28672.0f, 28672.0f);
+    least = x[i] < least ? x[i] : least;
+    largest = x[i] > largest ? x[i] : largest;
+  }
+  best.unit_code = NO_NUMBER;
+  best.offset = 0;
+  if (!has_numbers) return best;
+  float middle = 0.5f * (least + largest);
+  float range = largest - least;
+  best = group_of_range(x, middle, range);
+  for (uint i = 0; i < 3; ++i) {
+    Group shorter = group_of_range(x, middle, (i == 0 ? 0.95f : i == 1 ? 0.9f : 0.85f) * range);
+    if (shorter.error < best.error) best = shorter;
+  }
+  return best;
+}
+// Stores a head of a token.
+FUNC void append_nibbles(GLOBAL const float* from, GLOBAL uchar* head, uint token, uint size,
+                         uint context, uint holds_keys) {
+  uint row_bytes = rounded_up(size) / 2;
+  GLOBAL uchar* groups = head + rounded_up(context) * row_bytes;
+  float x[GROUP];
+  for (uint begin = 0; begin < size; begin += GROUP) {
+    Group group = best_group(from + begin, size - begin, x);
+    groups[group_index(token, begin, size)] = (uchar)group.unit_code;
+    groups[group_index(token, begin, size) + PANEL] = (uchar)group.offset;
+    float unit = unit_of(group.unit_code);
+    float first = first_of(unit, group.offset);
+    float per_number = divided(1.0f, unit);
+    uint end = begin + GROUP < rounded_up(size) ? begin + GROUP : rounded_up(size);
+    uint apart = holds_keys ? 1 : 8;  // numbers of a byte
+    for (uint i = begin; i < end; ++i) {
+      if (i / apart % 2 != 0) continue;
+      uint codes = 0;
+      for (uint each = 0; each < 2; ++each) {
+        uint at = i + each * apart;
+        int has_code = at < size && group.unit_code != NO_NUMBER;
+        if (has_code) codes |= (uint)code_of(x[at - begin], first, per_number) << (4 * each);
+      }
+      uint byte = holds_keys ? token / PANEL * PANEL * row_bytes + i / 2 * PANEL + token % PANEL
+                             : token * row_bytes + i / 16 * 8 + i % 8;
+      head[byte] = (uchar)codes;
+    }
+  }
+}
+#endif
 
 // The largest magnitude of numbers; infinite if one is infinite or NaN.
 FUNC float largest_of(GLOBAL const float* x, uint count) {
@@ -82,13 +236,17 @@ KERNEL rotate_heads(GLOBAL const float* x, GLOBAL const int* positions, GLOBAL c
   y[at] = is_second ? a * s + b * c : a * c - b * s;
 }
 
-// Stores rows [N, heads size] in a cache. count: of heads of rows with CACHE_INT8, else of numbers.
+#if defined(CACHE_INT8) || defined(CACHE_INT4)
+#define CACHE_ROTATED
+#endif
+// Stores rows [N, heads size] in a cache, after rotate_blocks() with CACHE_ROTATED. count: then of
+// heads of rows, else of numbers.
 KERNEL append(GLOBAL const float* x, GLOBAL const int* slots, GLOBAL const int* positions,
               GLOBAL cached_t* cache, uint count, uint heads, uint size, uint head_numbers,
               uint context, uint holds_keys) {
   uint at = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
   if (at >= count) return;
-#ifdef CACHE_INT8
+#ifdef CACHE_ROTATED
   uint of_row = heads;
   uint head = at % heads;
 #else
@@ -99,7 +257,9 @@ KERNEL append(GLOBAL const float* x, GLOBAL const int* slots, GLOBAL const int* 
   uint token = (uint)positions[row];
   uint row_size = rounded_up(size);
   GLOBAL cached_t* to = cache + (size_t)((uint)slots[row] * heads + head) * head_numbers;
-#ifdef CACHE_INT8
+#if defined(CACHE_INT4)
+  append_nibbles(x + (size_t)at * size, to, token, size, context, holds_keys);
+#elif defined(CACHE_INT8)
   GLOBAL const float* from = x + at * size;
   Rounding rounding = rounding_of(largest_of(from, size), 127.0f);
   for (uint i = 0; i < size; ++i) {
@@ -113,11 +273,10 @@ KERNEL append(GLOBAL const float* x, GLOBAL const int* slots, GLOBAL const int* 
 #endif
 }
 
-#define THREADS 128
 #define PARTS 16
 #define MAX_HEAD 512  // numbers of a head that place_heads() takes
 
-#ifndef CACHE_INT8
+#ifndef CACHE_ROTATED
 typedef struct {
   double lanes[PARTS];
   float head[MAX_HEAD];
@@ -235,7 +394,11 @@ FUNC float product_with_key(GLOBAL const float* query, GLOBAL const cached_t* ke
 #else
   float sum = 0;
   for (uint i = 0; i < size; ++i) {
+#ifdef CACHE_INT4
+    sum = sum + query[i] * key_number(key, token, i, size, context);
+#else
     sum = sum + query[i] * LOAD(key, key_index(token, i, row_size));
+#endif
   }
   return sum;
 #endif
@@ -254,7 +417,8 @@ FUNC float round_group(GLOBAL float* score, GLOBAL const float* scales, uint beg
 // Block (h, r) has head h of row r. scores: [rows, heads, score_size], for each token its weight,
 // then for each group of 32 tokens a scale. Scores and weights are computed in any order; weight t
 // goes to partial sum t mod 16 in ascending order, and sums of values run over the tokens in order.
-// has_sinks: whether sinks are given. query_steps: of rounded queries.
+// has_sinks: whether sinks are given. query_steps: of rounded queries. With CACHE_ROTATED queries
+// are rotated, and so is y.
 KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
               GLOBAL const cached_t* values, GLOBAL const int* slots, GLOBAL const int* positions,
               GLOBAL const float* sinks, GLOBAL float* scores, GLOBAL float* y, uint heads,
@@ -331,7 +495,11 @@ KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
     }
 #else
     for (uint t = first; t <= position; ++t) {
+#ifdef CACHE_INT4
+      sum = sum + score[t] * value_number(value, t, i, value_size, context);
+#else
       sum = sum + score[t] * LOAD(value, value_index(t, i, value_row));
+#endif
     }
 #endif
     float mean = divided(sum, total);

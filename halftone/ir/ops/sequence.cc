@@ -2,12 +2,14 @@
 #include "halftone/ir/ops/sequence.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/half.h"
 #include "halftone/ir/extent.h"
+#include "halftone/numerics/rotated_codes.h"
 
 namespace halftone::ir {
 namespace {
@@ -113,11 +115,41 @@ ValueType infer_with_states(const Attention& op, InputTypes inputs) {
   return dense_type(ElementType::kFloat32, {rows, width * static_cast<Dim>(op.heads)});
 }
 
+void round_to_bytes(std::span<float> head) {
+  float largest = 0;
+  for (const float x : head) largest = elementary::larger(largest, std::fabs(x));
+  const float scale = largest / 127;
+  const float inverse = largest == 0 ? 0 : 127 / largest;
+  for (float& x : head) x = scale * std::nearbyint(x * inverse);
+}
+
+void round_to_nibbles(std::span<float> head) {
+  using numerics::NibbleGroup;
+  std::array<std::uint8_t, NibbleGroup::kNumbers> codes;
+  for (std::size_t i = 0; i < head.size(); i += NibbleGroup::kNumbers) {
+    const auto numbers = head.subspan(i, std::min(NibbleGroup::kNumbers, head.size() - i));
+    const auto used = std::span(codes).first(numbers.size());
+    const NibbleGroup group = numerics::encode_nibbles(numbers, used);
+    std::ranges::transform(used, numbers.begin(), [&](std::uint8_t code) {
+      return static_cast<float>(code) * group.unit() + group.first();
+    });
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(CacheNumbers numbers) {
-  if (numbers == CacheNumbers::kFloat16) return "float16";
-  return numbers == CacheNumbers::kInt8 ? "int8" : "float32";
+  switch (numbers) {
+    case CacheNumbers::kFloat32:
+      return "float32";
+    case CacheNumbers::kFloat16:
+      return "float16";
+    case CacheNumbers::kInt8:
+      return "int8";
+    case CacheNumbers::kInt4:
+      return "int4";
+  }
+  return "float32";
 }
 
 std::string_view to_string(RotaryPairing pairing) {
@@ -201,14 +233,13 @@ void round_to_cache(const AppendRows& op, std::span<float> row) {
   if (op.numbers == CacheNumbers::kFloat16) {
     for (float& x : row) x = float_from_half(half_from_float(x));
   }
-  if (op.numbers != CacheNumbers::kInt8) return;
+  if (op.numbers != CacheNumbers::kInt8 && op.numbers != CacheNumbers::kInt4) return;
   for (std::size_t h = 0; h < op.heads; ++h) {
     const auto head = row_of(row, h, row.size() / op.heads);
-    float largest = 0;
-    for (const float x : head) largest = elementary::larger(largest, std::fabs(x));
-    const float scale = largest / 127;
-    const float inverse = largest == 0 ? 0 : 127 / largest;
-    for (float& x : head) x = scale * std::nearbyint(x * inverse);
+    numerics::rotate_blocks(head);
+    if (op.numbers == CacheNumbers::kInt8) round_to_bytes(head);
+    if (op.numbers == CacheNumbers::kInt4) round_to_nibbles(head);
+    numerics::rotate_blocks(head);
   }
 }
 

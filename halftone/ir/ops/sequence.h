@@ -3,6 +3,7 @@
 // kept for later tokens, attention. All others treat the tokens of a run as samples.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "halftone/ir/ops/rules.h"
@@ -13,9 +14,15 @@ namespace halftone::ir {
 enum class CacheNumbers : std::uint8_t {
   kFloat32,
   kFloat16,  ///< the nearest, ties to even
-  kInt8,     ///< s q with s = max |x| / 127 for the numbers of a head, q = round half even(x / s)
+  kInt8,  ///< R s q with s = max |R x| / 127 for the numbers of a head, q = round half even(R x /
+          ///< s)
+  kInt4,  ///< R times the numbers of numerics::encode_nibbles() for groups of 32 of R x, of a head
 };
-std::string_view to_string(CacheNumbers numbers);  ///< "float32", "float16", "int8"
+/// R is numerics::rotate_blocks() of a head, its own inverse.
+std::string_view to_string(CacheNumbers numbers);  ///< "float32", "float16", "int8", "int4"
+/// All, in the order of their bits.
+inline constexpr std::array kCacheNumbers = {CacheNumbers::kFloat32, CacheNumbers::kFloat16,
+                                             CacheNumbers::kInt8, CacheNumbers::kInt4};
 
 /// y = state, except that y[slots[n], positions[n], :] = rows[n, :], rounded to what the cache
 /// stores. Inputs: state [S, C, W], rows [N, W], slots and positions int32 [N]; no two rows have
@@ -27,7 +34,7 @@ struct AppendRows {
   static constexpr std::size_t kMinInputs = 4;
   static constexpr std::size_t kMaxInputs = 4;
   CacheNumbers numbers = CacheNumbers::kFloat32;
-  std::size_t heads = 1;  ///< pieces of a row that kInt8 gives a scale each
+  std::size_t heads = 1;  ///< pieces of a row that kInt8 and kInt4 round each by itself
   bool operator==(const AppendRows&) const = default;
 };
 

@@ -5,7 +5,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <vector>
 
 #include "halftone/kernels/attention/cache.h"
 #include "halftone/kernels/attention/stored-inl.h"
@@ -111,6 +113,36 @@ HALFTONE_EXPORT(AppendFloatValue);
 HALFTONE_EXPORT(AppendHalfValue);
 HALFTONE_EXPORT(AppendInt8Value);
 
+/// Stores a row in 4 bits.
+/// @param nibble  CacheShape::key_nibble or value_nibble
+void append_nibbles(const CacheShape& shape, const float* x, std::size_t token, std::byte* head,
+                    CacheShape::Nibble (CacheShape::*nibble)(std::size_t, std::size_t) const) {
+  using numerics::NibbleGroup;
+  for (std::size_t begin = 0; begin < shape.size; begin += NibbleGroup::kNumbers) {
+    const std::size_t count = std::min(NibbleGroup::kNumbers, shape.size - begin);
+    std::array<std::uint8_t, NibbleGroup::kNumbers> codes{};
+    const NibbleGroup group =
+        numerics::encode_nibbles({x + begin, count}, std::span(codes).first(count));
+    std::byte* const marks = head + shape.group_offset(token, begin);
+    marks[0] = std::byte{group.unit_code};
+    marks[CacheShape::kPanelTokens] = static_cast<std::byte>(group.offset);
+    const std::size_t end = std::min(begin + NibbleGroup::kNumbers, shape.row_size());
+    for (std::size_t i = begin; i < end; ++i) {
+      const CacheShape::Nibble at = (shape.*nibble)(token, i);
+      const std::byte code{codes[i - begin]};
+      std::byte& byte = head[at.byte];
+      byte = at.is_upper ? (byte & std::byte{15}) | code << 4 : (byte & std::byte{0xf0}) | code;
+    }
+  }
+}
+void append_int4_key(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  append_nibbles(shape, x, token, head, &CacheShape::key_nibble);
+}
+void append_int4_value(const CacheShape& shape, const float* x, std::size_t token,
+                       std::byte* head) {
+  append_nibbles(shape, x, token, head, &CacheShape::value_nibble);
+}
+
 /// Stores one row of a head of one sequence.
 using AppendRow = void (*)(const CacheShape&, const float*, std::size_t, std::byte*);
 
@@ -125,12 +157,18 @@ void append_rows(const CacheShape& shape, const AppendedRows& appended, AppendRo
   HALFTONE_ASSERT(appended.values.rows() == appended.rows.count());
   HALFTONE_ASSERT(appended.values.cols() == shape.heads * shape.size);
   HALFTONE_ASSERT(appended.heads.end <= shape.heads && cache.size() >= shape.bytes());
+  std::vector<float> rotated(is_rotated(shape.type) ? shape.size : 0);
   for (std::size_t r = 0; r < appended.rows.count(); ++r) {
     const auto slot = static_cast<std::size_t>(appended.rows.slots[r]);
     const auto position = static_cast<std::size_t>(appended.rows.positions[r]);
     for (std::size_t h = appended.heads.begin; h < appended.heads.end; ++h) {
-      append(shape, appended.values.row(r).data() + h * shape.size, position,
-             cache.data() + shape.head_offset(slot, h));
+      const float* x = appended.values.row(r).data() + h * shape.size;
+      if (is_rotated(shape.type)) {
+        rotated.assign(x, x + shape.size);
+        numerics::rotate_blocks(rotated);
+        x = rotated.data();
+      }
+      append(shape, x, position, cache.data() + shape.head_offset(slot, h));
     }
   }
 }
@@ -141,7 +179,8 @@ void append_keys(const CacheShape& shape, MatrixView<const float> values, const 
                  BlockRange heads, std::span<std::byte> cache) noexcept {
   const AppendRow append = shape.type == CacheType::kFloat32   ? HALFTONE_DISPATCH(AppendFloatKey)
                            : shape.type == CacheType::kFloat16 ? HALFTONE_DISPATCH(AppendHalfKey)
-                                                               : HALFTONE_DISPATCH(AppendInt8Key);
+                           : shape.type == CacheType::kInt8    ? HALFTONE_DISPATCH(AppendInt8Key)
+                                                               : append_int4_key;
   append_rows(shape, {values, rows, heads}, append, cache);
 }
 
@@ -149,7 +188,8 @@ void append_values(const CacheShape& shape, MatrixView<const float> values, cons
                    BlockRange heads, std::span<std::byte> cache) noexcept {
   const AppendRow append = shape.type == CacheType::kFloat32   ? HALFTONE_DISPATCH(AppendFloatValue)
                            : shape.type == CacheType::kFloat16 ? HALFTONE_DISPATCH(AppendHalfValue)
-                                                               : HALFTONE_DISPATCH(AppendInt8Value);
+                           : shape.type == CacheType::kInt8    ? HALFTONE_DISPATCH(AppendInt8Value)
+                                                               : append_int4_value;
   append_rows(shape, {values, rows, heads}, append, cache);
 }
 

@@ -12,6 +12,7 @@
 
 #include "halftone/kernels/activation/math-inl.h"
 #include "halftone/kernels/attention/attend_tiles-inl.h"
+#include "halftone/kernels/attention/nibbles-inl.h"
 #include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/encode/quantize_row-inl.h"
 
@@ -99,6 +100,25 @@ HWY_INLINE void ScoreKeys(const QueryBlock& block, float* scales) {
     } else {
       ScoreTiles(block, factors, first + p * step, begin + p * kTokens, count);
     }
+  }
+}
+
+/// The same for keys in 4 bits.
+void ScoreNibbles(const QueryBlock& block, float* scales) {
+  Factors<float> factors;
+  std::fill_n(scales, block.count, block.scale);
+  FactorsOf(block, scales, factors);
+  const std::size_t step = kTokens * block.key_row;
+  const std::size_t groups = QueryBlock::group_bytes(block.key_size);
+  const std::size_t end = block.end() / kTokens;
+  float* const wide = reinterpret_cast<float*>(block.converted);
+  for (std::size_t p = block.base() / kTokens; p < end; p += QueryBlock::kKeyPanels) {
+    const std::size_t count = std::min(QueryBlock::kKeyPanels, end - p);
+    for (std::size_t i = 0; i < count; ++i) {
+      DecodeKeyPanel(block.keys + (p + i) * step / 2, block.key_groups + (p + i) * groups,
+                     block.key_size, wide + i * step);
+    }
+    ScoreTiles<float>(block, factors, wide, p * kTokens, count);
   }
 }
 
@@ -338,6 +358,24 @@ HWY_INLINE void SumValues<std::int8_t>(const QueryBlock& block) {
   }
 }
 
+/// The same for values in 4 bits.
+void SumNibbles(const QueryBlock& block) {
+  float* const wide = reinterpret_cast<float*>(block.converted);
+  const std::size_t row = block.value_row;
+  const std::size_t groups = QueryBlock::group_bytes(block.value_size);
+  const std::size_t end = block.last[block.count - 1] + 1;
+  for (std::size_t t = block.first[0]; t < end; t += QueryBlock::kValueTokens) {
+    const std::size_t count = std::min(QueryBlock::kValueTokens, end - t);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t token = t + i;
+      DecodeValue(block.values + token * row / 2,
+                  block.value_groups + token / kTokens * groups + token % kTokens, row,
+                  wide + i * row);
+    }
+    AddToTiles(block, Values<float>{wide, row, t, t + count});
+  }
+}
+
 /// y = x / divisor with one kind of NaN.
 HWY_INLINE void DivideRow(const float* x, float divisor, std::size_t n, float* y) {
   const TokenTag d;
@@ -366,6 +404,9 @@ void AttendBlock(const QueryBlock& block) {
     case CacheType::kInt8:
       ScoreKeys<std::int8_t>(block, scales);
       break;
+    case CacheType::kInt4:
+      ScoreNibbles(block, scales);
+      break;
   }
   float divisors[QueryBlock::kMaxQueries];
   for (std::size_t i = 0; i < block.count; ++i) divisors[i] = WeightsOf(block, i, scales[i]);
@@ -379,6 +420,9 @@ void AttendBlock(const QueryBlock& block) {
       break;
     case CacheType::kInt8:
       SumValues<std::int8_t>(block);
+      break;
+    case CacheType::kInt4:
+      SumNibbles(block);
       break;
   }
   for (std::size_t i = 0; i < block.count; ++i) {

@@ -21,16 +21,18 @@ struct QueryBlock {
   static constexpr std::size_t kKeyPanels = 2;
 
   std::size_t count = 0;
-  const float* queries[kMaxQueries];  ///< [key_size] each
-  float* out[kMaxQueries];            ///< [value_size] each
+  const float* queries[kMaxQueries];  ///< [key_size] each, rotated as the keys are
+  float* out[kMaxQueries];            ///< [value_size] each, rotated as the values are
   std::size_t first[kMaxQueries];     ///< positions that a query sees: never decreases
   std::size_t last[kMaxQueries];      ///< the last of them: never decreases
   float sinks[kMaxQueries];           ///< scores of nothing, if has_sinks
 
   const std::byte* keys = nullptr;  ///< of the head
   const std::byte* values = nullptr;
-  const float* key_scales = nullptr;  ///< null without scales
+  const float* key_scales = nullptr;  ///< null but for kInt8
   const float* value_scales = nullptr;
+  const std::byte* key_groups = nullptr;  ///< of kInt4, of the first panel
+  const std::byte* value_groups = nullptr;
   std::size_t key_size = 0;
   std::size_t value_size = 0;
   std::size_t key_row = 0;  ///< numbers of a row with its padding
@@ -47,11 +49,17 @@ struct QueryBlock {
   std::byte* converted =
       nullptr;  ///< floats [kKeyPanels * 16 * key_row] or [kValueTokens * value_row]
 
-  // For stored integers. Groups of weights begin at multiples of kWeightGroup.
+  float* rotated_queries = nullptr;  ///< [count, key_size], for rotated keys
+
+  // For kInt8. Groups of weights begin at multiples of kWeightGroup.
   std::int16_t* rounded_queries = nullptr;  ///< [count, key_row]
   std::int16_t* weights = nullptr;          ///< [count, weight_stride()], from group_base() on
   float* weight_scales = nullptr;           ///< [count, weight_stride() / kWeightGroup]
 
+  /// Bytes of the groups of kInt4 of a panel of heads of some size.
+  static constexpr std::size_t group_bytes(std::size_t size) {
+    return CacheShape::kPanelTokens * CacheShape{1, 0, 1, size, CacheType::kInt4}.scale_bytes();
+  }
   /// The first position of the first panel.
   [[nodiscard]] std::size_t base() const {
     return first[0] / CacheShape::kPanelTokens * CacheShape::kPanelTokens;

@@ -2,6 +2,8 @@
 #include "halftone/kernels/attention/attention.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -38,6 +40,7 @@ struct ScratchParts {
   std::size_t scores;
   std::size_t sums;
   std::size_t converted;
+  std::size_t rotated_queries;
   std::size_t rounded_queries;  // with two numbers to a float, as weights
   std::size_t weights;
   std::size_t weight_scales;
@@ -49,18 +52,25 @@ struct ScratchParts {
         sums(queries * padded(shape.value_size)),
         converted(std::max(QueryBlock::kKeyPanels * kTokens * padded(shape.key_size),
                            QueryBlock::kValueTokens * padded(shape.value_size))),
+        rotated_queries(queries * padded(shape.key_size)),
         rounded_queries(queries * padded(shape.key_size) / 2),
         weights(queries * QueryBlock::weight_stride_of(tokens) / 2),
         weight_scales(queries * QueryBlock::weight_stride_of(tokens) / kWeightGroup) {}
 
   [[nodiscard]] std::size_t bytes() const {
-    return (scores + sums + converted + rounded_queries + weights + weight_scales) * sizeof(float);
+    return (scores + sums + converted + rotated_queries + rounded_queries + weights +
+            weight_scales) *
+           sizeof(float);
   }
 };
 
 const float* scales_of(const CacheView& cache, const std::byte* head) {
   if (cache.shape.type != CacheType::kInt8) return nullptr;
   return reinterpret_cast<const float*>(head + cache.shape.scales_offset());
+}
+
+const std::byte* groups_of(const CacheView& cache, const std::byte* head) {
+  return cache.shape.type == CacheType::kInt4 ? head + cache.shape.scales_offset() : nullptr;
 }
 
 /// Everything but the queries of a block.
@@ -72,6 +82,8 @@ QueryBlock block_on(const AttentionInputs& in, std::size_t slot, std::size_t kv_
   block.values = in.values.bytes.data() + in.values.shape.head_offset(slot, kv_head);
   block.key_scales = scales_of(in.keys, block.keys);
   block.value_scales = scales_of(in.values, block.values);
+  block.key_groups = groups_of(in.keys, block.keys);
+  block.value_groups = groups_of(in.values, block.values);
   block.key_size = in.shape.key_size;
   block.value_size = in.shape.value_size;
   block.key_row = in.keys.shape.row_size();
@@ -85,7 +97,10 @@ QueryBlock block_on(const AttentionInputs& in, std::size_t slot, std::size_t kv_
   block.score_stride = parts.tokens;
   block.sums = block.scores + parts.scores;
   block.converted = reinterpret_cast<std::byte*>(block.sums + parts.sums);
-  std::byte* const integers = block.converted + parts.converted * sizeof(float);
+  block.rotated_queries =
+      reinterpret_cast<float*>(block.converted + parts.converted * sizeof(float));
+  auto* const integers =
+      reinterpret_cast<std::byte*>(block.rotated_queries + parts.rotated_queries);
   block.rounded_queries = reinterpret_cast<std::int16_t*>(integers);
   block.weights = block.rounded_queries + 2 * parts.rounded_queries;
   block.weight_scales = reinterpret_cast<float*>(block.weights + 2 * parts.weights);
@@ -102,6 +117,21 @@ std::size_t end_of_run(const CacheRows& rows, std::size_t begin, std::size_t end
   return r;
 }
 
+/// A query as the keys of a block are.
+const float* rotated_query(const QueryBlock& block, std::size_t i, const float* query) {
+  if (!is_rotated(block.key_type)) return query;
+  const std::span to(block.rotated_queries + i * block.key_size, block.key_size);
+  std::copy_n(query, to.size(), to.begin());
+  numerics::rotate_blocks(to);
+  return to.data();
+}
+
+/// Turns sums of rotated values back, with one kind of NaN.
+void rotate_back(std::span<float> out) {
+  numerics::rotate_blocks(out);
+  for (float& y : out) y = std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : y;
+}
+
 /// Rows [begin, end), which are consecutive tokens of one sequence, and the queries of a kv head.
 void attend_run(const AttentionInputs& in, BlockRange rows, std::size_t kv_head,
                 std::span<std::byte> scratch, MatrixView<float> out) {
@@ -115,13 +145,16 @@ void attend_run(const AttentionInputs& in, BlockRange rows, std::size_t kv_head,
     for (std::size_t i = 0; i < block.count; ++i) {
       const std::size_t r = rows.begin + (begin + i) / shape.group();
       const std::size_t head = kv_head * shape.group() + (begin + i) % shape.group();
-      block.queries[i] = in.queries.row(r).data() + head * shape.key_size;
+      block.queries[i] = rotated_query(block, i, in.queries.row(r).data() + head * shape.key_size);
       block.out[i] = out.row(r).data() + head * shape.value_size;
       block.last[i] = static_cast<std::size_t>(in.rows.positions[r]);
       block.first[i] = shape.first_seen(block.last[i]);
       if (block.has_sinks) block.sinks[i] = shape.sinks[head];
     }
     attend_block(block);
+    for (std::size_t i = 0; i < block.count && is_rotated(block.value_type); ++i) {
+      rotate_back({block.out[i], shape.value_size});
+    }
   }
 }
 

@@ -71,9 +71,12 @@ struct AttentionInputs {
 /// sum of values starts from 0 and adds the products e_t v_t in the order of t. A head with NaN,
 /// +infinity or only -infinity among its scores becomes NaN.
 ///
-/// Stored integers, with scales k'_t and v'_t, are multiplied by integers of 16 bits, whose sums
-/// are exact. x is rounded to n steps on either side of zero as quantize_rows() does to 127, with a
-/// scale x'. For keys, q is rounded with n = query_steps(key_size), and
+/// Rotated keys are multiplied by queries after numerics::rotate_blocks(), and outputs of rotated
+/// values are turned back by it. Numbers of kInt4 are floats, without rounding.
+///
+/// The integers of kInt8, with scales k'_t and v'_t, are multiplied by integers of 16 bits, whose
+/// sums are exact. x is rounded to n steps on either side of zero as quantize_rows() does to 127,
+/// with a scale x'. For keys, q is rounded with n = query_steps(key_size), and
 ///
 ///     s_t = (sum_i q_i k_ti) k'_t (q' scale)
 ///

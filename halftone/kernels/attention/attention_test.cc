@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "halftone/kernels/attention/attention_testing.h"
 #include "halftone/kernels/per_target.h"
@@ -16,7 +18,8 @@ namespace halftone::kernels {
 namespace {
 
 using Attention = PerTarget;
-constexpr CacheType kCacheTypes[] = {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8};
+constexpr CacheType kCacheTypes[] = {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8,
+                                     CacheType::kInt4};
 
 AttentionShape attention_shape(std::size_t heads, std::size_t kv_heads, std::size_t size) {
   AttentionShape shape;
@@ -290,6 +293,29 @@ TEST_P(Attention, OfASampleIsThatOfAFloatCache) {
   }
 }
 
+/// Numbers in float64 after numerics::rotate_blocks() by its definition, and the error of each that
+/// float32 makes.
+struct ExactRotation {
+  std::vector<double> numbers;
+  double rounding = 0;
+};
+
+ExactRotation exact_rotation(std::span<const double> x) {
+  const std::size_t block = x.size() & (~x.size() + 1);
+  const auto b = static_cast<double>(block);
+  ExactRotation exact{std::vector<double>(x.size())};
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t j = 0; j < block; ++j) {
+      const double value = x[i / block * block + j];
+      exact.numbers[i] += (std::popcount(i % block & j) % 2 == 0 ? value : -value) / std::sqrt(b);
+    }
+    largest = std::max(largest, std::abs(x[i]));
+  }
+  exact.rounding = (std::log2(b) + 2) * 0x1p-24 * std::sqrt(b) * largest;
+  return exact;
+}
+
 /// Scores of one head of one row, in float64.
 struct ExactScores {
   std::vector<double> scores;
@@ -299,12 +325,20 @@ struct ExactScores {
 ExactScores exact_scores(const AttentionCase& of, std::size_t row, std::size_t head) {
   const AttentionShape& shape = of.shape;
   const auto last = static_cast<std::size_t>(of.positions[row]);
-  const std::span<const float> q = std::span(of.queries)
-                                       .subspan((row * shape.heads + head) * shape.key_size)
-                                       .first(shape.key_size);
+  const auto query = std::span(of.queries)
+                         .subspan((row * shape.heads + head) * shape.key_size)
+                         .first(shape.key_size);
+  std::vector<double> q(query.begin(), query.end());
   double q_rounding = 0;
+  if (is_rotated(of.keys.shape.type)) {
+    ExactRotation rotation = exact_rotation(q);
+    q = std::move(rotation.numbers);
+    q_rounding = rotation.rounding;
+  }
   if (of.keys.shape.type == CacheType::kInt8) {
-    for (const float x : q) q_rounding = std::max(q_rounding, std::abs(double{x}) / 65534);
+    double largest = 0;
+    for (const double x : q) largest = std::max(largest, std::abs(x));
+    q_rounding += largest / 65534;
   }
   ExactScores exact;
   std::vector<float> key(shape.key_size);
@@ -317,8 +351,8 @@ ExactScores exact_scores(const AttentionCase& of, std::size_t row, std::size_t h
     double magnitude = 0;
     double rounding = 0;
     for (std::size_t i = 0; i < shape.key_size; ++i) {
-      sum += double{q[i]} * key[i];
-      magnitude += std::abs(double{q[i]} * key[i]);
+      sum += q[i] * key[i];
+      magnitude += std::abs(q[i] * key[i]);
       rounding += q_rounding * std::abs(double{key[i]});
     }
     // Products, their sum, a scale of the query, and two factors.
@@ -387,6 +421,13 @@ ExactHead exact_head(const AttentionCase& of, std::size_t row, std::size_t head)
     // What these bounds leave out is a product of two of them.
     result.bound[i] = (result.bound[i] + relative * magnitude[i]) / total * (1 + 2 * relative);
   }
+  if (!is_rotated(of.values.shape.type)) return result;
+  // Each output is a sum of those of a block, with factors of 1 / sqrt(b).
+  double sum = 0;
+  for (const double bound : result.bound) sum += bound;
+  const ExactRotation rotation = exact_rotation(result.out);
+  result.out = rotation.numbers;
+  std::ranges::fill(result.bound, sum + rotation.rounding);
   return result;
 }
 

@@ -28,7 +28,7 @@ T number_at(const std::byte* numbers, std::size_t index) {
   return number;
 }
 
-/// Of a head.
+/// Of a head. Not kInt4.
 float stored_number(const CacheShape& shape, const std::byte* head, std::size_t index) {
   if (shape.type == CacheType::kFloat32) return number_at<float>(head, index);
   if (shape.type == CacheType::kInt8) return number_at<std::int8_t>(head, index);
@@ -38,6 +38,17 @@ float stored_number(const CacheShape& shape, const std::byte* head, std::size_t 
 float stored_scale(const CacheShape& shape, const std::byte* head, std::size_t position) {
   if (shape.type != CacheType::kInt8) return 1;
   return number_at<float>(head + shape.scales_offset(), position);
+}
+
+/// Number `i` of a token of kInt4.
+float number_of(const CacheShape& shape, const std::byte* head, std::size_t position, std::size_t i,
+                const CacheShape::Nibble& at) {
+  const std::byte* marks = head + shape.group_offset(position, i);
+  const numerics::NibbleGroup group{std::to_integer<std::uint8_t>(marks[0]),
+                                    static_cast<std::int8_t>(marks[CacheShape::kPanelTokens])};
+  const auto byte = std::to_integer<unsigned>(head[at.byte]);
+  const unsigned code = at.is_upper ? byte >> 4U : byte & 15U;
+  return static_cast<float>(code) * group.unit() + group.first();
 }
 
 }  // namespace
@@ -60,7 +71,9 @@ float read_key(const CacheShape& shape, std::span<const std::byte> cache, const 
                std::span<float> key) noexcept {
   const std::byte* head = cache.data() + shape.head_offset(at.sequence, at.head);
   for (std::size_t i = 0; i < shape.size; ++i) {
-    key[i] = stored_number(shape, head, shape.key_index(at.position, i));
+    key[i] = shape.type == CacheType::kInt4
+                 ? number_of(shape, head, at.position, i, shape.key_nibble(at.position, i))
+                 : stored_number(shape, head, shape.key_index(at.position, i));
   }
   return stored_scale(shape, head, at.position);
 }
@@ -69,7 +82,9 @@ float read_value(const CacheShape& shape, std::span<const std::byte> cache, cons
                  std::span<float> value) noexcept {
   const std::byte* head = cache.data() + shape.head_offset(at.sequence, at.head);
   for (std::size_t i = 0; i < shape.size; ++i) {
-    value[i] = stored_number(shape, head, shape.value_index(at.position, i));
+    value[i] = shape.type == CacheType::kInt4
+                   ? number_of(shape, head, at.position, i, shape.value_nibble(at.position, i))
+                   : stored_number(shape, head, shape.value_index(at.position, i));
   }
   return stored_scale(shape, head, at.position);
 }

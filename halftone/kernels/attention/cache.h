@@ -8,6 +8,7 @@
 
 #include "halftone/base/view.h"
 #include "halftone/kernels/block_range.h"
+#include "halftone/numerics/rotated_codes.h"
 
 namespace halftone::kernels {
 
@@ -15,8 +16,15 @@ namespace halftone::kernels {
 enum class CacheType {
   kFloat32,
   kFloat16,  ///< rounded to nearest, ties to even; see base/half.h
-  kInt8,     ///< with a float32 scale per token and head, as quantize_rows() rounds
+  kInt8,     ///< rotated, with a float32 scale per token and head, as quantize_rows() rounds
+  kInt4,     ///< rotated, in groups of 32 numbers, as numerics::encode_nibbles() rounds
 };
+
+/// Whether a cache stores each head after numerics::rotate_blocks(). Queries are rotated as keys
+/// are, and the sums of values are rotated back.
+constexpr bool is_rotated(CacheType type) {
+  return type == CacheType::kInt8 || type == CacheType::kInt4;
+}
 
 /// Extents of a cache of keys or of values, for `sequences` sequences of up to `context` tokens.
 ///
@@ -32,6 +40,14 @@ enum class CacheType {
 ///
 ///     keys     panel 0:  numbers 0, 1 [token 0, 0, 1, 1 ... 15, 15]  numbers 2, 3 ...
 ///     values   tokens 0, 1:  [number 0, 0, 1, 1 ... row_size() - 1]  tokens 2, 3: ...
+///
+/// kInt4 has two codes in a byte, the first one in the lower bits: in a key those of numbers 2 i
+/// and 2 i + 1, in a value those 8 apart. The groups come after all codes, as bytes:
+///
+///     keys     panel 0:  numbers 0, 1 [token 0 ... 15]  numbers 2, 3 ...
+///     values   token 0:  numbers 0, 8  1, 9 ... 7, 15  16, 24 ...   token 1: ...
+///     groups   panel 0:  group 0: unit codes [token 0 ... 15]  offsets [token 0 ... 15]  group 1
+///     ...
 struct CacheShape {
   static constexpr std::size_t kPanelTokens = 16;
 
@@ -45,19 +61,27 @@ struct CacheShape {
   [[nodiscard]] constexpr std::size_t row_size() const { return rounded_up(size); }
   /// Tokens that a head has memory for.
   [[nodiscard]] constexpr std::size_t tokens() const { return rounded_up(context); }
-  /// Of one stored number.
-  [[nodiscard]] constexpr std::size_t number_bytes() const {
-    return type == CacheType::kFloat32 ? 4 : type == CacheType::kFloat16 ? 2 : 1;
+  /// Of the numbers of one token, without scales.
+  [[nodiscard]] constexpr std::size_t bytes_of_row() const {
+    return row_size() * number_bits() / 8;
+  }
+  /// Of the scales of one token.
+  [[nodiscard]] constexpr std::size_t scale_bytes() const {
+    return type == CacheType::kInt8 ? sizeof(float) : type == CacheType::kInt4 ? 2 * groups() : 0;
+  }
+  /// Groups of a row of kInt4.
+  [[nodiscard]] constexpr std::size_t groups() const {
+    constexpr std::size_t kNumbers = numerics::NibbleGroup::kNumbers;
+    return (size + kNumbers - 1) / kNumbers;
   }
   /// Of one head of one sequence; a multiple of 64.
   [[nodiscard]] constexpr std::size_t bytes_of_head() const {
-    return scales_offset() + (type == CacheType::kInt8 ? tokens() * sizeof(float) : 0);
+    constexpr std::size_t kLine = 64;
+    return (scales_offset() + tokens() * scale_bytes() + kLine - 1) / kLine * kLine;
   }
   /// From the start of a head to its scales.
-  [[nodiscard]] constexpr std::size_t scales_offset() const {
-    return tokens() * row_size() * number_bytes();
-  }
-  /// From the start of a head's numbers to number `i` of the key of a token, in numbers.
+  [[nodiscard]] constexpr std::size_t scales_offset() const { return tokens() * bytes_of_row(); }
+  /// From the start of a head's numbers to number `i` of the key of a token, in numbers. Not kInt4.
   [[nodiscard]] constexpr std::size_t key_index(std::size_t token, std::size_t i) const {
     const std::size_t panel = token / kPanelTokens * kPanelTokens * row_size();
     const std::size_t lane = token % kPanelTokens;
@@ -69,6 +93,27 @@ struct CacheShape {
     if (type != CacheType::kInt8) return token * row_size() + i;
     return token / 2 * 2 * row_size() + 2 * i + token % 2;
   }
+  /// A code of kInt4.
+  struct Nibble {
+    std::size_t byte = 0;  ///< from the start of a head
+    bool is_upper = false;
+  };
+  /// Number `i` of the key of a token.
+  [[nodiscard]] constexpr Nibble key_nibble(std::size_t token, std::size_t i) const {
+    const std::size_t panel = token / kPanelTokens * kPanelTokens * bytes_of_row();
+    return {panel + i / 2 * kPanelTokens + token % kPanelTokens, i % 2 != 0};
+  }
+  /// The same of the value of a token.
+  [[nodiscard]] constexpr Nibble value_nibble(std::size_t token, std::size_t i) const {
+    return {token * bytes_of_row() + i / 16 * 8 + i % 8, i % 16 >= 8};
+  }
+  /// From the start of a head to the unit code of number `i` of a token; its offset is kPanelTokens
+  /// bytes behind.
+  [[nodiscard]] constexpr std::size_t group_offset(std::size_t token, std::size_t i) const {
+    const std::size_t panel = token / kPanelTokens * kPanelTokens * scale_bytes();
+    const std::size_t group = i / numerics::NibbleGroup::kNumbers * 2 * kPanelTokens;
+    return scales_offset() + panel + group + token % kPanelTokens;
+  }
   /// From the start of the cache to a head of a sequence.
   [[nodiscard]] constexpr std::size_t head_offset(std::size_t sequence, std::size_t head) const {
     return (sequence * heads + head) * bytes_of_head();
@@ -77,6 +122,19 @@ struct CacheShape {
   [[nodiscard]] constexpr std::size_t bytes() const { return sequences * heads * bytes_of_head(); }
 
  private:
+  [[nodiscard]] constexpr std::size_t number_bits() const {
+    switch (type) {
+      case CacheType::kFloat32:
+        return 32;
+      case CacheType::kFloat16:
+        return 16;
+      case CacheType::kInt8:
+        return 8;
+      case CacheType::kInt4:
+        return 4;
+    }
+    return 0;
+  }
   static constexpr std::size_t rounded_up(std::size_t count) {
     return (count + kPanelTokens - 1) / kPanelTokens * kPanelTokens;
   }
@@ -113,7 +171,7 @@ struct CachePosition {
   std::size_t head = 0;
 };
 
-/// Reads the stored numbers of a key.
+/// Reads the stored numbers of a key, rotated where is_rotated().
 /// @param key  [shape.size]
 /// @return the scale, which the numbers are still to be multiplied by; 1 but for kInt8
 float read_key(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,

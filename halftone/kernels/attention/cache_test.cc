@@ -30,14 +30,24 @@ struct StoredHead {
 
 StoredHead expected_head(CacheType type, std::span<const float> x) {
   StoredHead head{{x.begin(), x.end()}};
+  if (is_rotated(type)) numerics::rotate_blocks(head.numbers);
   if (type == CacheType::kFloat16) {
     for (float& value : head.numbers) value = float_from_half(half_from_float(value));
   }
   if (type == CacheType::kInt8) {
     std::vector<std::int8_t> q(x.size());
-    quantize_rows_reference(MatrixView<const float>(x, 1, x.size()),
+    quantize_rows_reference(MatrixView<const float>(head.numbers, 1, x.size()),
                             MatrixView<std::int8_t>(q, 1, x.size()), {&head.scale, 1});
     std::copy(q.begin(), q.end(), head.numbers.begin());
+  }
+  constexpr std::size_t kGroup = numerics::NibbleGroup::kNumbers;
+  for (std::size_t i = 0; i < x.size() && type == CacheType::kInt4; i += kGroup) {
+    const auto numbers = std::span(head.numbers).subspan(i, std::min(kGroup, x.size() - i));
+    std::vector<std::uint8_t> codes(numbers.size());
+    const numerics::NibbleGroup group = numerics::encode_nibbles(numbers, codes);
+    std::ranges::transform(codes, numbers.begin(), [&](std::uint8_t code) {
+      return static_cast<float>(code) * group.unit() + group.first();
+    });
   }
   return head;
 }
@@ -65,7 +75,8 @@ void expect_stored(const CacheShape& shape, std::vector<float> x, Append append,
   }
 }
 
-constexpr CacheType kTypes[] = {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8};
+constexpr CacheType kTypes[] = {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8,
+                                CacheType::kInt4};
 
 TEST_P(Cache, StoresWhatItsTypeRoundsTo) {
   Random random(80);
@@ -114,6 +125,8 @@ TEST(CacheShape, CountsItsBytes) {
   EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * 128 * 2);
   shape.type = CacheType::kInt8;
   EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * (128 + 4));
+  shape.type = CacheType::kInt4;
+  EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * (64 + 4 * 2));
   // Tokens and numbers are padded to 16.
   EXPECT_EQ((CacheShape{1, 17, 1, 8, CacheType::kFloat16}.bytes()), 32U * 16 * 2);
   for (const CacheType type : kTypes) {

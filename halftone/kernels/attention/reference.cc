@@ -38,6 +38,7 @@ float round_to_steps(std::span<float> x, int steps) {
 std::vector<float> scores_of(const AttentionInputs& in, const OneQuery& one) {
   const bool integers = in.keys.shape.type == CacheType::kInt8;
   std::vector<float> query(one.query.begin(), one.query.end());
+  if (is_rotated(in.keys.shape.type)) numerics::rotate_blocks(query);
   float scale = in.shape.scale;
   if (integers) scale *= round_to_steps(query, query_steps(query.size()));
   std::vector<float> key(query.size());
@@ -116,10 +117,13 @@ void attend_one(const AttentionInputs& in, const OneQuery& one) {
     add_values(in, one, std::span(scores).subspan(t, end - t), t, sums);
     t = end;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const float y = sums[i] / total;
-    one.out[i] = std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : y;
-  }
+  const auto one_nan = [](float y) {
+    return std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : y;
+  };
+  for (std::size_t i = 0; i < sums.size(); ++i) one.out[i] = one_nan(sums[i] / total);
+  if (!is_rotated(in.values.shape.type)) return;
+  numerics::rotate_blocks(one.out);
+  std::ranges::transform(one.out, one.out.begin(), one_nan);
 }
 
 }  // namespace

@@ -273,8 +273,7 @@ TEST(Decoder, MixesPartsOfPromptsWithSingleTokens) {
 }
 
 TEST(Decoder, CopiesTheFrontOfASequence) {
-  for (const auto numbers :
-       {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16, ir::CacheNumbers::kInt8}) {
+  for (const auto numbers : ir::kCacheNumbers) {
     const Description d = small_description("llama");
     const Weights weights = small_weights(d);
     Decoder model(build_decoder(d, weights, {3, 40, numbers}), {});

@@ -140,7 +140,7 @@ TEST_P(DecoderOnDevice, HasThemWithOneTypeOfWeights) {
   expect_same_in_chunks(description_of(GetParam()), {"Q4_K"});
 }
 
-/// Caches of float16 or int8.
+/// Caches of fewer bits than 32.
 void expect_same_for_sequences(const Description& d, ir::CacheNumbers cache) {
   Decoder processor = decoder_of(d, "", 16, cache);
   Decoder device = decoder_of(d, gpu::test_device_name(), 16, cache);
@@ -169,6 +169,7 @@ TEST_P(DecoderOnDevice, HasThemForEightSequencesInFloat16) {
 
 TEST_P(DecoderOnDevice, HasThemForEightSequencesInIntegers) {
   expect_same_for_sequences(description_of(GetParam()), ir::CacheNumbers::kInt8);
+  expect_same_for_sequences(description_of(GetParam()), ir::CacheNumbers::kInt4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, DecoderOnDevice,

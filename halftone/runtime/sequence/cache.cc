@@ -11,9 +11,17 @@ constexpr std::size_t kKeys = 1;  // among the inputs of an Attention with state
 constexpr std::size_t kValues = 2;
 
 kernels::CacheType cache_type(ir::CacheNumbers numbers) {
-  if (numbers == ir::CacheNumbers::kFloat16) return kernels::CacheType::kFloat16;
-  return numbers == ir::CacheNumbers::kInt8 ? kernels::CacheType::kInt8
-                                            : kernels::CacheType::kFloat32;
+  switch (numbers) {
+    case ir::CacheNumbers::kFloat32:
+      return kernels::CacheType::kFloat32;
+    case ir::CacheNumbers::kFloat16:
+      return kernels::CacheType::kFloat16;
+    case ir::CacheNumbers::kInt8:
+      return kernels::CacheType::kInt8;
+    case ir::CacheNumbers::kInt4:
+      return kernels::CacheType::kInt4;
+  }
+  return kernels::CacheType::kFloat32;
 }
 
 /// Whether all that read keys or values are attentions with the same heads, which read the others
@@ -42,7 +50,7 @@ std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::Value
   if (found == nullptr) return std::nullopt;
   const ir::AppendRows& append = *found;
   const bool same_heads = append.heads == reader.kv_heads;
-  if (!same_heads && append.numbers == ir::CacheNumbers::kInt8) return std::nullopt;
+  if (!same_heads && kernels::is_rotated(cache_type(append.numbers))) return std::nullopt;
   return kernels::CacheShape{.sequences = static_cast<std::size_t>(shape[0]),
                              .context = static_cast<std::size_t>(shape[1]),
                              .heads = reader.kv_heads,
@@ -102,10 +110,8 @@ void copy_front(const ir::Graph& graph, const ir::State& state, std::span<std::b
   const std::size_t tokens = (copy.tokens + kPanel - 1) / kPanel * kPanel;
   for (std::size_t head = 0; head < shape.heads; ++head) {
     const std::size_t offset = shape.head_offset(0, head);
-    move(offset, tokens * shape.row_size() * shape.number_bytes());
-    if (shape.type == kernels::CacheType::kInt8) {
-      move(offset + shape.scales_offset(), tokens * sizeof(float));
-    }
+    move(offset, tokens * shape.bytes_of_row());
+    move(offset + shape.scales_offset(), tokens * shape.scale_bytes());
   }
 }
 
