@@ -85,7 +85,8 @@ TEST_F(Deliveries, AnswerAtOnce) {
   EXPECT_THAT(report_metrics(service_, ""),
               testing::AllOf(HasSubstr("halftone_generated_tokens_total 7\n"),
                              HasSubstr("halftone_guessed_tokens_total "),
-                             HasSubstr("halftone_accepted_tokens_total ")));
+                             HasSubstr("halftone_accepted_tokens_total "),
+                             HasSubstr("halftone_cache_shared_bytes 0\n")));
 }
 
 TEST_F(Deliveries, AnswerConversations) {

@@ -41,6 +41,8 @@ std::vector<Metric> metrics_of(const lm::ServeCounts& counts) {
       {"accepted_tokens_total", "counter", "Of these, which were right.", counts.accepted_tokens},
       {"runs_total", "counter", "Runs of the model.", counts.runs},
       {"run_tokens_total", "counter", "Tokens of all runs.", counts.run_tokens},
+      {"cache_shared_bytes", "gauge", "Memory of caches that texts share, and copies would take.",
+       counts.shared_bytes},
   };
 }
 

@@ -13,7 +13,6 @@
 #include "halftone/lm/decode/device_rows.h"
 #include "halftone/lm/decode/ranks/costs.h"
 #include "halftone/runtime/execution_options.h"
-#include "halftone/runtime/sequence/sequence.h"
 
 namespace halftone::lm {
 namespace {
@@ -172,10 +171,11 @@ bool Decoder::copy_front(std::size_t from, std::size_t to, std::size_t length) {
   check_room(to, 0);
   const bool is_whole = length == tokens_[from].size() && !is_stale_[from];
   if (!keeps_all() && !is_whole) return false;
-  if (runner_ != nullptr && !runner_->copy_front(from, to, length)) return false;
-  for (std::size_t i = 0; runner_ == nullptr && i < has_rows_.size(); ++i) {
-    runtime::copy_front(graphs_.body, graphs_.body.states()[i], states_->state(i),
-                        {from, to, tokens_.size(), length});
+  if (runner_ != nullptr) {
+    if (!runner_->copy_front(from, to, length)) return false;
+  } else {
+    tokens_[to].clear();  // if it fails
+    states_->copy_front({from, to, tokens_.size(), length});
   }
   tokens_[to].assign(tokens_[from].begin(),
                      tokens_[from].begin() + static_cast<std::ptrdiff_t>(length));
@@ -193,6 +193,21 @@ void Decoder::restore(std::size_t sequence) {
   for (const TokenId token : tokens_[sequence]) rows.push_back({token, sequence, rows.size()});
   run(rows, {});
   is_stale_[sequence] = false;
+}
+
+std::size_t Decoder::shared_bytes() const {
+  return states_ == nullptr ? 0 : states_->shared_bytes();
+}
+
+void Decoder::prepare_states(std::span<const DecoderRow> rows) {
+  if (shared_bytes() == 0) return;
+  while (!rows.empty()) {
+    const DecoderRow& first = rows.front();
+    std::size_t count = 1;
+    while (count < rows.size() && rows[count].sequence == first.sequence) ++count;
+    states_->prepare_rows({first.sequence, first.position, count});
+    rows = rows.subspan(count);
+  }
 }
 
 std::size_t Decoder::bytes_per_token(std::size_t length) const {
@@ -251,6 +266,7 @@ void Decoder::check_token(TokenId token) const {
 }
 
 void Decoder::run(std::span<const DecoderRow> rows, std::span<float> logits) {
+  prepare_states(rows);
   while (!rows.empty()) {
     const std::size_t count = next_run(rows.size(), options_.rows);
     run_body(rows.first(count));

@@ -51,6 +51,7 @@ class Decoder final : public TokenModel {
   [[nodiscard]] bool truncates_freely() const override { return keeps_all(); }
   /// Not on a device; of recurrent models whole sequences only.
   bool copy_front(std::size_t from, std::size_t to, std::size_t length) override;
+  [[nodiscard]] std::size_t shared_bytes() const override;
   [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
   std::vector<TimedStep> time_steps(std::size_t sequence, std::span<const TokenId> tokens) override;
   [[nodiscard]] std::optional<RankCosts> costs_on_ranks(std::size_t ranks) const override;
@@ -69,6 +70,9 @@ class Decoder final : public TokenModel {
   [[nodiscard]] bool keeps_all() const;
   /// Computes the states of a sequence anew if they hold truncated tokens.
   void restore(std::size_t sequence);
+  /// Gives the tokens of rows memory that no other sequence shares. Rows of a sequence follow each
+  /// other.
+  void prepare_states(std::span<const DecoderRow> rows);
   /// Runs the body on rows, as many at a time as plans have.
   /// @param logits  of those that are wanted, in their order
   void run(std::span<const DecoderRow> rows, std::span<float> logits);

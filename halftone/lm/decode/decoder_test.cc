@@ -294,6 +294,40 @@ TEST(Decoder, CopiesTheFrontOfASequence) {
   }
 }
 
+TEST(Decoder, SharesFrontsUntilTheyAreWritten) {
+  for (const auto numbers :
+       {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16, ir::CacheNumbers::kInt8}) {
+    const Description d = small_description("llama");
+    const Weights weights = small_weights(d);
+    Decoder model(build_decoder(d, weights, {3, 2048, numbers}), {});
+    constexpr std::size_t kFront = 1000;
+    std::vector<TokenId> tokens;
+    for (TokenId i = 0; i < 1100; ++i) tokens.push_back(i * i % 11);
+    const std::vector<float> all = model.append(0, tokens, true);
+    EXPECT_EQ(model.shared_bytes(), 0U);
+    for (const std::size_t to : {1U, 2U}) EXPECT_TRUE(model.copy_front(0, to, kFront));
+    const std::size_t shared = model.shared_bytes();
+    const std::size_t front_bytes = model.state_bytes() / 3 / 2048 * kFront;
+    EXPECT_LE(shared, 2 * front_bytes);
+#ifdef __linux__
+    EXPECT_GE(shared, front_bytes) << "whole pages of each head";
+#endif
+    // The sequence that they are from becomes another one.
+    std::vector<TokenId> others(900, 3);
+    others[5] = 4;
+    model.truncate(0, 0);
+    const std::vector<float> theirs = model.append(0, others, true);
+    const auto rest = std::span(tokens).subspan(kFront);
+    for (const std::size_t sequence : {1U, 2U}) {
+      EXPECT_TRUE(std::ranges::equal(model.append(sequence, rest, true),
+                                     std::span(all).subspan(kFront * model.vocabulary())));
+    }
+    model.truncate(2, 0);
+    EXPECT_EQ(model.append(2, others, true), theirs);
+    EXPECT_LT(model.shared_bytes(), shared);
+  }
+}
+
 /// States of recurrences belong to all tokens.
 TEST(RecurrentDecoder, CopiesWholeSequencesOnly) {
   const std::vector<TokenId> tokens = some_tokens(9);

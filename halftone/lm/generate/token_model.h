@@ -88,11 +88,14 @@ class TokenModel {
   /// Makes a sequence the first `length` tokens of another one, without computing them.
   /// @pre     from != to
   /// @return  false if the model cannot: nothing has changed then
-  /// @throws Error kUsage if there are no such sequences, or the other one is shorter
+  /// @throws Error kUsage if there are no such sequences, or the other one is shorter; kMemory, and
+  ///         the sequence is empty then
   virtual bool copy_front(std::size_t /*from*/, std::size_t /*to*/, std::size_t /*length*/) {
     return false;
   }
 
+  /// Memory that copies of fronts would take, and do not while no sequence writes into them.
+  [[nodiscard]] virtual std::size_t shared_bytes() const { return 0; }
   /// Bytes of weights and states that one more token reads behind `length` tokens; 0: not known.
   [[nodiscard]] virtual std::size_t bytes_per_token(std::size_t /*length*/) const { return 0; }
 

@@ -149,7 +149,7 @@ Scheduler::Request* Scheduler::next_waiting() const {
     return std::tuple(-request.priority, running_of(request.client), request.id);
   };
   for (const auto& request : requests_) {
-    if (request->sequence) continue;
+    if (request->sequence || request->text.has_ended()) continue;
     if (best != nullptr && order(*best) < order(*request)) continue;
     const bool has_room = slots_.has_free() || victim_for(*request) != nullptr;
     if (has_room && !is_being_read(*request)) best = request.get();
@@ -174,7 +174,12 @@ void Scheduler::admit() {
 }
 
 void Scheduler::start(Request& request) {
-  const CacheSlots::Slot slot = *slots_.take(request.text.tokens());
+  CacheSlots::Slot slot;
+  try {
+    slot = *slots_.take(request.text.tokens());
+  } catch (const Error& error) {  // no memory for a copy
+    return fail_with(request, error);
+  }
   request.sequence = slot.sequence;
   request.done = slot.reused;
   const bool is_first = !std::exchange(request.has_begun, true);
@@ -284,6 +289,7 @@ void Scheduler::append(std::span<Request* const> requests) {
   }
   const std::vector<float> logits = model_.append_each(parts);
   count([&](ServeCounts& counts) {
+    counts.shared_bytes = model_.shared_bytes();
     ++counts.runs;
     counts.run_tokens += num_tokens;
   });

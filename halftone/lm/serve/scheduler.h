@@ -59,6 +59,8 @@ struct ServeCounts {
   std::uint64_t accepted_tokens = 0;  ///< of these, which were right
   std::uint64_t runs = 0;
   std::uint64_t run_tokens = 0;  ///< of all runs
+  /// Memory of caches that sequences share now, which copies would take.
+  std::size_t shared_bytes = 0;
 };
 
 /// Continues many texts on one model, in runs that they share: a run has the next token of each

@@ -445,6 +445,58 @@ TEST_F(SchedulerTest, LivesOnWhenTheModelFails) {
   EXPECT_FALSE(results_[2].error);
 }
 
+/// Has no memory for copies.
+class FullModel : public ParrotModel {
+ public:
+  using ParrotModel::ParrotModel;
+  bool copy_front(std::size_t /*from*/, std::size_t /*to*/, std::size_t /*length*/) override {
+    fail(ErrorKind::kMemory, "no memory");
+  }
+};
+
+TEST_F(SchedulerTest, LivesOnWhenACopyFails) {
+  FullModel full(257, 200, {'H', 'a', kEndToken});
+  Scheduler scheduler(full, tokenizer_);
+  const std::string front(40, 'H');
+  submit(scheduler, job(front + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 9), 0);
+  scheduler.step();
+  submit(scheduler, job(front + "x", 2), 1);
+  while (scheduler.step()) {
+  }
+  EXPECT_FALSE(results_[0].error);
+  ASSERT_TRUE(results_[1].error);
+  EXPECT_EQ(results_[1].error->kind(), ErrorKind::kMemory);
+  submit(scheduler, job("another", 2), 2);
+  while (scheduler.step()) {
+  }
+  EXPECT_FALSE(results_[2].error);
+  EXPECT_EQ(scheduler.counts().running + scheduler.counts().waiting, 0U);
+}
+
+TEST_F(SchedulerTest, HasACommonFrontInMemoryOnce) {
+  constexpr std::size_t kFront = 1000;
+  const auto opened = [&](std::size_t sequences) {
+    return Decoder(build_decoder(description_, weights_, {sequences, 2048}), {.rows = 32});
+  };
+  Decoder decoder = opened(4);
+  Scheduler scheduler(decoder, tokenizer_);
+  std::string front;
+  for (std::size_t i = 0; i < kFront; ++i) front += static_cast<char>('a' + i * i % 23);
+  for (std::size_t i = 0; i < 4; ++i) {
+    submit(scheduler, job(front + static_cast<char>('a' + i), 5), i);
+  }
+  while (scheduler.step()) {
+  }
+#ifdef __linux__
+  EXPECT_GE(scheduler.counts().shared_bytes, decoder.state_bytes() / 4 / 2048 * kFront);
+#endif
+  for (std::size_t i = 0; i < 4; ++i) {
+    Decoder one = opened(1);
+    const ServeJob mine = job(front + static_cast<char>('a' + i), 5);
+    EXPECT_EQ(results_[i].generation.text, generate(one, tokenizer_, mine.prompt, mine).text);
+  }
+}
+
 TEST_F(SchedulerTest, DescribesWhatIsWrong) {
   Decoder decoder = model(1);
   Scheduler scheduler(decoder, tokenizer_);

@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
 #include "halftone/runtime/onednn/onednn.h"
+#include "halftone/runtime/sequence/sequence.h"
 
 namespace halftone::runtime {
 namespace {
@@ -62,21 +63,43 @@ std::size_t StateMemory::bytes_for(const Plan& plan) {
 
 StateMemory::StateMemory(const Plan& plan) {
   require_memory(bytes_for(plan), "the states of the network");
-  for (const PlanState& state : plan.states()) buffers_.emplace_back(state.bytes);
+  for (const PlanState& state : plan.states()) {
+    caches_.push_back(cache_of(plan.graph(), state.values));
+    const bool shares = caches_.back() && caches_.back()->sequences > 1;
+    buffers_.emplace_back(state.bytes, shares);
+  }
 }
 
 std::size_t StateMemory::size_bytes() const {
   std::size_t bytes = 0;
-  for (const AlignedBuffer& buffer : buffers_) bytes += buffer.bytes().size();
+  for (const PagedBuffer& buffer : buffers_) bytes += buffer.bytes().size();
+  return bytes;
+}
+
+void StateMemory::copy_front(const SequenceCopy& copy) {
+  for (std::size_t i = 0; i < count(); ++i) {
+    runtime::copy_front(caches_[i], copy, buffers_[i]);
+  }
+}
+
+void StateMemory::prepare_rows(const SequenceRows& rows) {
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (caches_[i]) runtime::prepare_rows(*caches_[i], rows, buffers_[i]);
+  }
+}
+
+std::size_t StateMemory::shared_bytes() const {
+  std::size_t bytes = 0;
+  for (const PagedBuffer& buffer : buffers_) bytes += buffer.shared_bytes();
   return bytes;
 }
 
 void StateMemory::clear() {
-  for (AlignedBuffer& buffer : buffers_) std::ranges::fill(buffer.bytes(), std::byte{0});
+  for (PagedBuffer& buffer : buffers_) buffer.clear();
 }
 
 void StateMemory::check(const Plan& plan) const {
-  const auto same_size = [](const AlignedBuffer& buffer, const PlanState& state) {
+  const auto same_size = [](const PagedBuffer& buffer, const PlanState& state) {
     return buffer.bytes().size() == state.bytes;
   };
   if (std::ranges::equal(buffers_, plan.states(), same_size)) return;

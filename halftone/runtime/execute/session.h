@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/base/paged_buffer.h"
+#include "halftone/kernels/attention/cache.h"
 #include "halftone/runtime/execute/later_stages.h"
 #include "halftone/runtime/plan/plan.h"
+#include "halftone/runtime/sequence/sequence_tokens.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -33,13 +36,23 @@ class StateMemory {
   /// @param index  in Plan::states()
   [[nodiscard]] std::span<std::byte> state(std::size_t index) { return buffers_[index].bytes(); }
   [[nodiscard]] std::size_t size_bytes() const;
+  /// Gives a sequence the first tokens of another one, in all states: caches share their memory
+  /// until one of both is written.
+  /// @throws Error kMemory as PagedBuffer::copy()
+  void copy_front(const SequenceCopy& copy);
+  /// To be called before a run writes tokens of a sequence, if shared_bytes() is not 0.
+  /// @throws Error kMemory as PagedBuffer::prepare_write()
+  void prepare_rows(const SequenceRows& rows);
+  /// Memory that copies would take if they were not shared.
+  [[nodiscard]] std::size_t shared_bytes() const;
   /// Makes all states zero again.
   void clear();
   /// @throws Error kUsage unless these are as large as the states of a plan
   void check(const Plan& plan) const;
 
  private:
-  std::vector<AlignedBuffer> buffers_;
+  std::vector<PagedBuffer> buffers_;
+  std::vector<std::optional<kernels::CacheShape>> caches_;  ///< by state, where it is one
 };
 
 /// The event that an observer receives after each step.

@@ -58,6 +58,23 @@ std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::Value
                              .type = cache_type(append.numbers)};
 }
 
+/// Calls `visit(offset, bytes)` for the parts of a sequence that the panels of some tokens take.
+template <typename Visit>
+void visit_tokens(const kernels::CacheShape& shape, std::size_t first, std::size_t count,
+                  const Visit& visit) {
+  constexpr std::size_t kPanel = kernels::CacheShape::kPanelTokens;
+  const std::size_t begin = first / kPanel * kPanel;
+  const std::size_t tokens = (first + count + kPanel - 1) / kPanel * kPanel - begin;
+  const std::size_t row_bytes = shape.bytes_of_row();
+  const std::size_t scale_bytes = shape.scale_bytes();
+  for (std::size_t head = 0; head < shape.heads; ++head) {
+    const std::size_t offset = shape.head_offset(0, head);
+    visit(offset + begin * row_bytes, tokens * row_bytes);
+    if (scale_bytes == 0) continue;
+    visit(offset + shape.scales_offset() + begin * scale_bytes, tokens * scale_bytes);
+  }
+}
+
 }  // namespace
 
 bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
@@ -91,28 +108,32 @@ std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value) {
   return std::nullopt;
 }
 
-std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
-  const auto cache = state.after == ir::kAbsent ? std::nullopt : cache_use(graph, state.after);
-  return cache ? cache->shape.bytes() : value_bytes(graph.value(state.before).type);
+std::optional<kernels::CacheShape> cache_of(const ir::Graph& graph, const ir::State& state) {
+  const auto use = state.after == ir::kAbsent ? std::nullopt : cache_use(graph, state.after);
+  if (!use) return std::nullopt;
+  return use->shape;
 }
 
-void copy_front(const ir::Graph& graph, const ir::State& state, std::span<std::byte> bytes,
-                const SequenceCopy& copy) {
-  const std::size_t each = bytes.size() / copy.sequences;
+std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
+  const auto cache = cache_of(graph, state);
+  return cache ? cache->bytes() : value_bytes(graph.value(state.before).type);
+}
+
+void copy_front(const std::optional<kernels::CacheShape>& cache, const SequenceCopy& copy,
+                PagedBuffer& memory) {
+  const std::size_t each = memory.bytes().size() / copy.sequences;
   const auto move = [&](std::size_t offset, std::size_t count) {
-    std::ranges::copy(bytes.subspan(copy.from * each + offset, count),
-                      bytes.subspan(copy.to * each + offset, count).begin());
+    memory.copy(copy.from * each + offset, copy.to * each + offset, count);
   };
-  const auto cache = state.after == ir::kAbsent ? std::nullopt : cache_use(graph, state.after);
   if (!cache) return move(0, each);
-  const kernels::CacheShape& shape = cache->shape;
-  constexpr std::size_t kPanel = kernels::CacheShape::kPanelTokens;
-  const std::size_t tokens = (copy.tokens + kPanel - 1) / kPanel * kPanel;
-  for (std::size_t head = 0; head < shape.heads; ++head) {
-    const std::size_t offset = shape.head_offset(0, head);
-    move(offset, tokens * shape.bytes_of_row());
-    move(offset + shape.scales_offset(), tokens * shape.scale_bytes());
-  }
+  visit_tokens(*cache, 0, copy.tokens, move);
+}
+
+void prepare_rows(const kernels::CacheShape& cache, const SequenceRows& rows, PagedBuffer& memory) {
+  const std::size_t sequence = cache.head_offset(rows.sequence, 0);
+  visit_tokens(cache, rows.first, rows.count, [&](std::size_t offset, std::size_t count) {
+    memory.prepare_write(sequence + offset, count);
+  });
 }
 
 }  // namespace halftone::runtime

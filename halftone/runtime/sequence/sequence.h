@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 
+#include "halftone/base/paged_buffer.h"
 #include "halftone/ir/graph.h"
 #include "halftone/kernels/attention/cache.h"
 #include "halftone/runtime/implementation.h"
+#include "halftone/runtime/sequence/sequence_tokens.h"
 
 namespace halftone::runtime {
 
@@ -38,17 +39,18 @@ std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value);
 /// Bytes of a state in a session.
 std::size_t state_bytes(const ir::Graph& graph, const ir::State& state);
 
-/// Tokens at the front of a sequence that another one is to have, out of some.
-struct SequenceCopy {
-  std::size_t from = 0;
-  std::size_t to = 0;
-  std::size_t sequences = 0;
-  std::size_t tokens = 0;
-};
-/// Copies them in a state: of a cache what these tokens take, else all of the sequence.
-/// @param bytes  of the state, [sequences, ...]
-void copy_front(const ir::Graph& graph, const ir::State& state, std::span<std::byte> bytes,
-                const SequenceCopy& copy);
+/// The cache that a state is; nothing for a state of another kind.
+std::optional<kernels::CacheShape> cache_of(const ir::Graph& graph, const ir::State& state);
+
+/// Copies tokens in a state: of a cache what these take, else all of the sequence. Sequences of a
+/// cache may have the same pages afterwards: prepare_rows() before a run writes them.
+/// @param memory  of the state, [sequences, ...]
+/// @throws Error as PagedBuffer::copy()
+void copy_front(const std::optional<kernels::CacheShape>& cache, const SequenceCopy& copy,
+                PagedBuffer& memory);
+/// Gives a cache memory for some tokens that no other sequence shares.
+/// @throws Error as PagedBuffer::prepare_write()
+void prepare_rows(const kernels::CacheShape& cache, const SequenceRows& rows, PagedBuffer& memory);
 
 /// Whether two nodes with the same inputs give the rows of a recurrence and the state after them,
 /// nothing else reads the state, and it is tied: the first then changes the state in place, and the

@@ -180,6 +180,11 @@ void RankRows::body(std::span<const std::int32_t> numbers) {
       std::memcpy(bytes.data() + row * sizeof(number), &number, sizeof(number));
     }
   }
+  for (std::size_t row = 0; row < rows; ++row) {
+    body_.prepare_rows({.sequence = static_cast<std::size_t>(numbers[row * kInputs + 1]),
+                        .first = static_cast<std::size_t>(numbers[row * kInputs + 2]),
+                        .count = 1});
+  }
   body_.run(rows);
 }
 

@@ -171,11 +171,14 @@ std::size_t StagedGraph::state_bytes() const {
 }
 
 void StagedGraph::copy_front(const runtime::SequenceCopy& copy) {
-  for (std::size_t s = 0; s < stages_.size(); ++s) {
-    const ir::Graph& graph = stages_[s].graph;
-    for (std::size_t i = 0; i < graph.states().size(); ++i) {
-      runtime::copy_front(graph, graph.states()[i], states_[s]->state(i), copy);
-    }
+  for (const auto& states : states_) {
+    if (states != nullptr) states->copy_front(copy);
+  }
+}
+
+void StagedGraph::prepare_rows(const runtime::SequenceRows& rows) {
+  for (const auto& states : states_) {
+    if (states != nullptr && states->shared_bytes() != 0) states->prepare_rows(rows);
   }
 }
 

@@ -38,8 +38,10 @@ class StagedGraph {
   /// Makes the plans for a number of rows, which pack the weights.
   void prepare(std::size_t rows) { (void)sessions_of(rows); }
   [[nodiscard]] std::size_t state_bytes() const;
-  /// As runtime::copy_front(), in all states.
+  /// As runtime::StateMemory::copy_front(), in all stages.
   void copy_front(const runtime::SequenceCopy& copy);
+  /// As runtime::StateMemory::prepare_rows(), before a run that writes these rows.
+  void prepare_rows(const runtime::SequenceRows& rows);
 
  private:
   /// The sessions of all stages, which share the memory of their values.
