@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -49,6 +50,16 @@ void check_all_finite(std::span<const float> sample, std::size_t index) {
                                  ": expected finite numbers, found " +
                                  (std::isnan(x) ? "NaN" : "infinity"));
   }
+}
+
+/// The samples that come first in the data set that was opened, ascending.
+std::vector<std::size_t> first_by_origin(const Dataset& data, std::size_t count) {
+  std::vector<std::size_t> samples(data.size());
+  std::iota(samples.begin(), samples.end(), std::size_t{0});
+  std::ranges::stable_sort(samples, {}, [&](std::size_t i) { return data.origin(i); });
+  samples.resize(std::min(samples.size(), count));
+  std::ranges::sort(samples);
+  return samples;
 }
 
 }  // namespace
@@ -129,6 +140,7 @@ Dataset::Dataset(std::string name, std::size_t num_samples, std::vector<DatasetI
 
 Dataset Dataset::first(std::size_t count) const {
   if (count == 0) fail(ErrorKind::kUsage, "limit: expected at least 1, found 0");
+  if (!parts_.empty()) return only(first_by_origin(*this, count));
   Dataset part = *this;
   part.size_ = std::min(size_, count);
   if (has_labels()) part.labels_.resize(part.size_);
@@ -138,12 +150,25 @@ Dataset Dataset::first(std::size_t count) const {
 
 Dataset Dataset::only(std::span<const std::size_t> samples) const {
   if (samples.empty()) fail(ErrorKind::kUsage, name_ + ": expected samples to keep, found none");
+  if (!parts_.empty()) {
+    std::vector<Dataset> kept;
+    std::size_t begin = 0;
+    for (const Dataset& part : parts_) {
+      std::vector<std::size_t> own;
+      for (const std::size_t sample : samples) {
+        if (sample >= begin && sample < begin + part.size()) own.push_back(sample - begin);
+      }
+      if (!own.empty()) kept.push_back(part.only(own));
+      begin += part.size();
+    }
+    return of_parts(*this, std::move(kept));
+  }
   Dataset part = *this;
   part.size_ = samples.size();
   part.labels_.clear();
   part.origins_.clear();
   for (const std::size_t sample : samples) {
-    part.origins_.push_back(origin(sample));
+    part.origins_.push_back(index_in_source(sample));
     if (has_labels()) part.labels_.push_back(label(sample));
   }
   return part;
@@ -152,10 +177,33 @@ Dataset Dataset::only(std::span<const std::size_t> samples) const {
 Dataset Dataset::with_gaps() const {
   Dataset same = *this;
   same.has_gaps_ = true;
+  for (Dataset& part : same.parts_) part.has_gaps_ = true;
   return same;
 }
 
+std::size_t Dataset::origin(std::size_t sample) const {
+  if (!parts_.empty()) {
+    const auto [part, index] = part_at(sample);
+    return part->origin(index);
+  }
+  const std::size_t index = index_in_source(sample);
+  return numbers_.empty() ? index : numbers_[index];
+}
+
+std::pair<const Dataset*, std::size_t> Dataset::part_at(std::size_t sample) const {
+  for (const Dataset& part : parts_) {
+    if (sample < part.size()) return {&part, sample};
+    sample -= part.size();
+  }
+  fail(ErrorKind::kShape, name_ + ": expected a sample below " + std::to_string(size_) +
+                              ", found " + std::to_string(size_ + sample));
+}
+
 void Dataset::check_finite(std::size_t sample) const {
+  if (!parts_.empty()) {
+    const auto [part, index] = part_at(sample);
+    return part->check_finite(index);
+  }
   Dataset strict = *this;
   strict.has_gaps_ = false;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -168,9 +216,9 @@ template <typename Read>
 void Dataset::read_runs(std::size_t first, std::size_t count, std::size_t elements,
                         const Read& read) const {
   for (std::size_t done = 0; done < count;) {
-    const std::size_t begin = origin(first + done);
+    const std::size_t begin = index_in_source(first + done);
     std::size_t run = origins_.empty() ? count : 1;
-    while (done + run < count && origin(first + done + run) == begin + run) ++run;
+    while (done + run < count && index_in_source(first + done + run) == begin + run) ++run;
     read(begin, run, done * elements);
     done += run;
   }
@@ -216,6 +264,10 @@ void Dataset::adapt_samples(const DatasetInput& from, std::size_t first, const S
 
 void Dataset::read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
                    std::span<float> dst) const {
+  if (!parts_.empty()) {
+    const auto [part, index] = part_at(first);
+    return part->read(input, index, count, want, dst);
+  }
   with_context(name_, [&] {
     const DatasetInput& from = checked_input(input, first, count, dst.size());
     const std::size_t elements = from.shape.num_elements();
@@ -229,6 +281,10 @@ void Dataset::read(std::size_t input, std::size_t first, std::size_t count, cons
 
 void Dataset::read_as_stored(std::size_t input, std::size_t first, std::size_t count,
                              const SampleShape& want, std::span<float> dst) const {
+  if (!parts_.empty()) {
+    const auto [part, index] = part_at(first);
+    return part->read_as_stored(input, index, count, want, dst);
+  }
   if (input >= inputs_.size() || !is_integer(inputs_[input].type)) {
     return read(input, first, count, want, dst);
   }
@@ -240,12 +296,20 @@ void Dataset::read_as_stored(std::size_t input, std::size_t first, std::size_t c
 
 void Dataset::read(std::size_t input, std::size_t first, std::size_t count,
                    std::span<float> dst) const {
+  if (!parts_.empty()) {
+    const auto [part, index] = part_at(first);
+    return part->read(input, index, count, dst);
+  }
   const SampleShape as_stored = input < inputs_.size() ? inputs_[input].shape : SampleShape{};
   read(input, first, count, as_stored, dst);
 }
 
 void Dataset::read_integers(std::size_t input, std::size_t first, std::size_t count,
                             std::span<std::int64_t> dst) const {
+  if (!parts_.empty()) {
+    const auto [part, index] = part_at(first);
+    return part->read_integers(input, index, count, dst);
+  }
   with_context(name_, [&] {
     const DatasetInput& from = checked_input(input, first, count, dst.size());
     const std::size_t elements = from.shape.num_elements();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/data/scalar.h"
@@ -75,6 +76,9 @@ struct DatasetInput {
 };
 
 /// Samples with one or more inputs each, and optionally one label each. Copies share the samples.
+///
+/// Samples may have several sizes: then the data set is a list of parts(), of one size each, and
+/// its samples are those of the parts, one part after another. A read stays within a part.
 class Dataset {
  public:
   /// @param name    origin of the data set, for messages
@@ -85,9 +89,22 @@ class Dataset {
   Dataset(std::string name, std::size_t num_samples, std::vector<DatasetInput> inputs,
           std::vector<std::int64_t> labels, std::optional<std::size_t> limit);
 
+  /// The samples of several data sets, grouped by their shapes. The largest group comes first,
+  /// groups of equal size in the order of their first samples.
+  /// @param limit  keep only the first `limit` samples, in the order of the data sets
+  /// @throws Error kFormat if their inputs differ in number, name or type, or only some have labels
+  ///         or only some names; kUsage if there is none, or limit is 0
+  static Dataset joined(std::string name, std::span<const Dataset> pieces,
+                        std::optional<std::size_t> limit);
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// With the shapes of the first part.
   [[nodiscard]] std::span<const DatasetInput> inputs() const { return inputs_; }
+  /// The samples of each size; the data set itself if there is one size.
+  [[nodiscard]] std::span<const Dataset> parts() const {
+    return parts_.empty() ? std::span(this, 1) : std::span<const Dataset>(parts_);
+  }
   [[nodiscard]] bool has_labels() const { return !labels_.empty(); }
   /// @throws Error kUsage if there are no labels or sample >= size()
   [[nodiscard]] std::int64_t label(std::size_t sample) const;
@@ -98,9 +115,7 @@ class Dataset {
   /// @throws Error kUsage if there are none
   [[nodiscard]] Dataset only(std::span<const std::size_t> samples) const;
   /// The index of a sample in the data set that was opened, for messages.
-  [[nodiscard]] std::size_t origin(std::size_t sample) const {
-    return origins_.empty() ? sample : origins_[sample];
-  }
+  [[nodiscard]] std::size_t origin(std::size_t sample) const;
 
   /// The same samples, whose values may be NaN or infinite: a reader looks after them.
   [[nodiscard]] Dataset with_gaps() const;
@@ -127,6 +142,14 @@ class Dataset {
                      std::span<std::int64_t> dst) const;
 
  private:
+  /// The index of a sample in its source.
+  [[nodiscard]] std::size_t index_in_source(std::size_t sample) const {
+    return origins_.empty() ? sample : origins_[sample];
+  }
+  /// Of parts, in their order; those without samples are dropped.
+  static Dataset of_parts(const Dataset& whole, std::vector<Dataset> parts);
+  /// The part that has a sample, and the index there.
+  [[nodiscard]] std::pair<const Dataset*, std::size_t> part_at(std::size_t sample) const;
   const DatasetInput& checked_input(std::size_t input, std::size_t first, std::size_t count,
                                     std::size_t dst_size) const;
   /// Checks floats that were read in the stored shape of an input, and converts them to `want`.
@@ -143,6 +166,8 @@ class Dataset {
   std::vector<DatasetInput> inputs_;
   std::vector<std::int64_t> labels_;
   std::vector<std::size_t> origins_;  ///< by sample; empty: samples are where they were
+  std::vector<std::size_t> numbers_;  ///< by index in the source, for messages; empty: that index
+  std::vector<Dataset> parts_;        ///< empty: samples have one size
   bool has_gaps_ = false;
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -187,7 +189,10 @@ Dataset dataset_from_arrays(const std::string& name, std::vector<SampleArray> ar
   return combine(name, std::move(inputs), std::move(labels), options);
 }
 
-Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& options) {
+namespace {
+
+/// One file for each network input.
+Dataset open_inputs(std::span<const std::string> paths, const DatasetOptions& options) {
   std::vector<ArrayInput> inputs;
   std::vector<std::int64_t> labels;
   std::string name;
@@ -210,6 +215,95 @@ Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& optio
   }
   check_names(name, num_named, paths.size());
   return combine(name, std::move(inputs), std::move(labels), options);
+}
+
+/// The first files of all names, the second ones, and so on; files without names are one list.
+std::vector<std::vector<std::string>> rounds_of(std::span<const std::string> paths) {
+  std::vector<std::vector<std::string>> rounds;
+  std::map<std::string, std::size_t> found;
+  for (const std::string& path : paths) {
+    const std::string name = parse_source(path, ".npy").name;
+    const std::size_t round = name.empty() ? 0 : found[name]++;
+    if (round == rounds.size()) rounds.emplace_back();
+    rounds[round].push_back(path);
+  }
+  return rounds;
+}
+
+std::string listed(std::span<const std::string> paths) {
+  std::string text;
+  for (const std::string& path : paths) text += (text.empty() ? "" : " ") + path;
+  return text;
+}
+
+std::vector<std::string> files_of(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const fs::path ending = entry.path().extension();
+    if (ending == ".npy" || ending == ".npz") files.push_back(entry.path().string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Gives each piece its part of some labels.
+/// @throws Error kFormat unless there is one for each sample
+void add_labels(const std::string& name, std::vector<Dataset>& pieces,
+                const std::vector<std::int64_t>& labels) {
+  std::size_t count = 0;
+  for (const Dataset& piece : pieces) count += piece.size();
+  if (labels.size() != count) {
+    fail(ErrorKind::kFormat, name + ": expected as many labels as samples (" +
+                                 std::to_string(count) + "), found " +
+                                 std::to_string(labels.size()));
+  }
+  auto next = labels.begin();
+  for (Dataset& piece : pieces) {
+    const auto end = next + static_cast<std::ptrdiff_t>(piece.size());
+    piece = Dataset(piece.name(), piece.size(), {piece.inputs().begin(), piece.inputs().end()},
+                    {next, end}, std::nullopt);
+    next = end;
+  }
+}
+
+DatasetOptions without_limit(DatasetOptions options) {
+  options.limit.reset();
+  return options;
+}
+
+}  // namespace
+
+Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& options) {
+  const std::vector<std::vector<std::string>> rounds = rounds_of(paths);
+  if (rounds.size() <= 1) return open_inputs(paths, options);
+  std::vector<Dataset> pieces;
+  for (const std::vector<std::string>& round : rounds) {
+    pieces.push_back(open_inputs(round, without_limit(options)));
+  }
+  return Dataset::joined(listed(paths), pieces, options.limit);
+}
+
+Dataset open_archives(std::span<const std::string> paths, const DatasetOptions& options) {
+  std::vector<Dataset> pieces;
+  for (const std::string& path : paths) pieces.push_back(open_npz(path, without_limit(options)));
+  return Dataset::joined(listed(paths), pieces, options.limit);
+}
+
+std::optional<Dataset> open_npy_folder(const std::string& path, const DatasetOptions& options) {
+  const std::size_t comma = path.rfind(',');
+  std::error_code error;
+  const bool has_labels = !fs::is_directory(path, error) && comma != std::string::npos;
+  const std::string folder = has_labels ? path.substr(0, comma) : path;
+  if (!fs::is_directory(folder, error)) return std::nullopt;
+  std::vector<Dataset> pieces;
+  for (const std::string& file : files_of(folder)) {
+    const bool is_archive = fs::path(file).extension() == ".npz";
+    pieces.push_back(is_archive ? open_npz(file, without_limit(options))
+                                : open_inputs({&file, 1}, without_limit(options)));
+  }
+  if (pieces.empty()) return std::nullopt;
+  if (has_labels) add_labels(path, pieces, read_labels(path, map_file(path.substr(comma + 1))));
+  return Dataset::joined(path, pieces, options.limit);
 }
 
 Dataset open_npz(const std::string& path, const DatasetOptions& options) {

@@ -42,8 +42,10 @@ Dataset open_folder(const fs::path& folder, const DatasetOptions& options) {
   const std::string prefix = options.split == "train" ? "train" : "t10k";
   const auto images = find_idx(folder, prefix + "-images", "idx3-ubyte");
   if (!images) {
-    fail(ErrorKind::kIo, folder.string() + ": expected the IDX file " + prefix +
-                             "-images-idx3-ubyte or .gz in this folder, found none");
+    if (auto arrays = open_npy_folder(folder.string(), options)) return *std::move(arrays);
+    fail(ErrorKind::kIo,
+         folder.string() + ": expected the IDX file " + prefix +
+             "-images-idx3-ubyte or .gz, or .npy files, in this folder, found none");
   }
   const auto labels = find_idx(folder, prefix + "-labels", "idx1-ubyte");
   std::optional<SharedBytes> label_bytes;
@@ -106,6 +108,7 @@ Dataset open_dataset(const std::string& path, const DatasetOptions& options) {
   check_options(options);
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(path, options);
+  if (auto arrays = open_npy_folder(path, options)) return *std::move(arrays);
   const std::string ending = fs::path(path).extension().string();
   if (ending == ".npz" || path.find(".npz,") != std::string::npos) return open_npz(path, options);
   if (ending == ".npy") return open_npy({&path, 1}, options);
@@ -126,8 +129,12 @@ Dataset open_dataset(std::span<const std::string> paths, const DatasetOptions& o
   if (paths.empty()) fail(ErrorKind::kUsage, "expected samples, found no path");
   if (paths.size() == 1) return open_dataset(paths.front(), options);
   check_options(options);
+  const auto is_archive = [](const std::string& path) {
+    return fs::path(path.substr(0, path.find(".npz,") + 4)).extension() == ".npz";
+  };
+  if (std::ranges::all_of(paths, is_archive)) return open_archives(paths, options);
   for (const std::string& path : paths) {
-    if (fs::path(path).extension() == ".npy") continue;
+    if (fs::path(path).extension() == ".npy" && !is_archive(path)) continue;
     fail(ErrorKind::kUsage, path + ": expected a .npy file, as there are several sources");
   }
   return open_npy(paths, options);

@@ -29,14 +29,20 @@ using DatasetOptions = v0::DataOptions;
 ///   - `x.npz`: an array [N, ...] for each network input, by name; integers [N] or [N, 1] called
 ///   `y`
 ///     are labels, as is the file in `x.npz,y.npy`; arrays arr_0, arr_1, ... are in order;
+///   - a folder of such .npy and .npz files, in the order of their names, or `folder,y.npy` with
+///   the
+///     labels of all samples: as Dataset::joined(), so samples of a file may have a size of its
+///     own;
 ///   - `x.h5`, `x.hdf5`: ONE's layout, or data sets `x` and, for labels, `y`.
 /// @throws Error kIo if a file is missing or unreadable; kFormat if it is malformed or empty;
 ///         kUnsupported for other kinds of files; kUsage if split, limit or scale is out of range
 Dataset open_dataset(const std::string& path, const DatasetOptions& options = {});
 
 /// The same for a network of several inputs: a `.npy` file for each, all named or all in the order
-/// of the inputs. At most one has labels.
-/// @throws Error as above; kUsage for other types of files, or if only some are named
+/// of the inputs. At most one has labels. Where a name comes again, the file has further samples of
+/// that input, which may have another size; so have several `.npz` files.
+/// @throws Error as above and Dataset::joined(); kUsage for other types of files, or if only some
+///         are named
 Dataset open_dataset(std::span<const std::string> paths, const DatasetOptions& options = {});
 
 /// The same from files already in memory; messages use `name` for the data set.
