@@ -119,6 +119,7 @@ void write_cast(Scope& scope, const ir::Cast& op) {
   }
   scope.reads("x", 0);
   scope.writes("y");
+  scope.takes_steps("cast", scope.output().shape.element_count());
   scope.line("for (int32_t i = 0; i < " + std::to_string(scope.output().shape.element_count()) +
              "; ++i) y[i] = " + text + ";");
 }
