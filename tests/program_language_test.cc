@@ -76,6 +76,15 @@ TEST_F(ProgramStories, AreTheSameForTheSameSeed) {
   EXPECT_NE(tokens, generate(draw + "--seed 4")["tokens"]);
 }
 
+/// Also with guesses, whose tokens are truncated where they are wrong.
+TEST_F(ProgramStories, AreTheSameWithGuessesForEveryCache) {
+  for (const std::string cache : {"float16", "int8", "int4"}) {
+    const std::string told = kOnce + "-n 60 --temperature 0 --cache " + cache;
+    EXPECT_EQ(generate(told)["tokens"], generate(told + " --lookup 0 --threads 2")["tokens"])
+        << cache;
+  }
+}
+
 TEST_F(ProgramStories, EndWhereTheyAreToldTo) {
   const json stopped = generate(kOnce + "--temperature 0 --stop \" Lily\"");
   EXPECT_EQ(stopped["text"], ", there was a little girl named");

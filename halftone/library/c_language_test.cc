@@ -363,7 +363,7 @@ TEST_F(CLanguage, AnswersTheLastMessage) {
   EXPECT_EQ(result.prompt_tokens, result.reused_tokens + 1) << "the others are there";
   const halftone_message wrong[] = {{static_cast<halftone_role>(3), "Hi"}};
   EXPECT_FAILS(halftone_language_model_answer(model_, wrong, 1, &options, &result), HALFTONE_USAGE,
-               "messages.role: expected a halftone_role, 0 to 3, found 4");
+               "messages.role: expected a halftone_role, 0 to 2, found 3");
   const halftone_message empty[] = {{HALFTONE_USER, nullptr}};
   EXPECT_FAILS(halftone_language_model_answer(model_, empty, 1, &options, &result), HALFTONE_USAGE,
                "messages.content");

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
@@ -270,6 +272,36 @@ TEST(Decoder, MixesPartsOfPromptsWithSingleTokens) {
                                    std::span(first).subspan(count * kTokens)))
         << count;
   }
+}
+
+/// However a prompt is divided, on any threads, behind tokens that were truncated, in company.
+TEST(Decoder, HasTheSameBitsWithEveryCache) {
+  const Description d = small_description("llama");
+  const Weights weights = small_weights(d);
+  std::vector<TokenId> tokens;
+  for (TokenId i = 0; i < 37; ++i) tokens.push_back(i * 7 % 11);
+  std::vector<std::vector<float>> found;
+  for (const auto numbers : ir::kCacheNumbers) {
+    Decoder whole(build_decoder(d, weights, {1, 40, numbers}), {});
+    const std::vector<float> all = whole.append(0, tokens, true);
+    const std::size_t width = whole.vocabulary();
+    for (const std::size_t step : {1U, 5U, 16U}) {
+      Decoder parts(build_decoder(d, weights, {2, 40, numbers}), {.threads = 2, .rows = 8});
+      parts.append(0, std::span(tokens).subspan(9), false);
+      parts.truncate(0, 0);
+      for (std::size_t i = 0; i < tokens.size(); i += step) {
+        const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
+        const std::vector<TokenId> other{2};
+        const std::vector<SequencePart> both = {{1, other, WantedLogits::kNone},
+                                                {0, part, WantedLogits::kAll}};
+        EXPECT_TRUE(std::ranges::equal(parts.append_each(both),
+                                       std::span(all).subspan(i * width, part.size() * width)))
+            << to_string(numbers) << ", " << step << " at a time";
+      }
+    }
+    found.push_back(all);
+  }
+  EXPECT_EQ(std::set(found.begin(), found.end()).size(), found.size());
 }
 
 TEST(Decoder, CopiesTheFrontOfASequence) {
