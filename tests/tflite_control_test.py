@@ -149,7 +149,64 @@ def branches(path):
                   constant("none", np.float32(0))])
 
 
+def found(path):
+    """The elements above a half and where they are, and the sum of each of them with the first."""
+    nodes = [node("Greater", ["x", "half"], ["c"]), node("NonZero", ["c"], ["at"]),
+             node("Transpose", ["at"], ["rows"]), node("GatherND", ["x", "rows"], ["y"]),
+             node("Slice", ["y", "zero", "one"], ["first"]), node("Add", ["y", "first"], ["sum"])]
+    return write(path, nodes, [info("x", F, [3, 5])],
+                 [info("at", I, [2, None]), info("sum", F, [None])],
+                 [constant("half", np.float32(0.5)), constant("zero", np.array([0])),
+                  constant("one", np.array([1]))])
+
+
+def distinct(path, ordered=1):
+    """Distinct numbers of a list, where they are first, and which each element is."""
+    nodes = [node("Floor", ["x"], ["f"]),
+             node("Unique", ["f"], ["y", "first", "inverse"], sorted=ordered, axis=0)]
+    return write(path, nodes, [info("x", F, [9])],
+                 [info("y", F, [None]), info("first", I, [None]), info("inverse", I, [9])])
+
+
+def best(path, axis=1, largest=1):
+    """The best numbers along an axis, and another input's at their indices."""
+    nodes = [node("TopK", ["x", "three"], ["y", "at"], axis=axis, largest=largest),
+             node("GatherElements", ["z", "at"], ["w"], axis=axis),
+             node("ArgMax", ["x"], ["most"], axis=axis)]
+    shape = [4, 5, 3]
+    shape[axis] = 3
+    return write(path, nodes, [info("x", F, [4, 5, 3]), info("z", F, [4, 5, 3])],
+                 [info("y", F, shape), info("at", I, shape), info("w", F, shape),
+                  info("most", I, None)], [constant("three", np.array([3]))])
+
+
+def detector(path, classes=3, images=1, center=0):
+    """Boxes that do not overlap much, with their scores; boxes come from a layer."""
+    nodes = [node("MatMul", ["x", "w"], ["b"]), node("Sigmoid", ["b"], ["boxes"]),
+             node("MatMul", ["x", "v"], ["s"]),
+             node("Transpose", ["s"], ["scores"], perm=[0, 2, 1]),
+             node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "least"], ["rows"],
+                  center_point_box=center),
+             node("Gather", ["rows", "last"], ["index"], axis=1),
+             node("Reshape", ["boxes", "flat"], ["list"]),
+             node("Gather", ["rows", "begin"], ["image"], axis=1),
+             node("Mul", ["image", "count"], ["base"]), node("Add", ["base", "index"], ["at"]),
+             node("Gather", ["list", "at"], ["found"], axis=0)]
+    return write(path, nodes, [info("x", F, [images, 12, 4])],
+                 [info("rows", I, [None, 3]), info("found", F, [None, 4])],
+                 [constant("w", floats(4, 4)), constant("v", floats(4, classes)),
+                  constant("most", np.array([4])), constant("iou", np.float32(0.3)),
+                  constant("least", np.float32(0.1)), constant("last", np.int64(2)),
+                  constant("begin", np.int64(0)), constant("count", np.int64(12)),
+                  constant("flat", np.array([-1, 4]))])
+
+
 NETWORKS = [
+    ("found", found, {}), ("distinct", distinct, {}), ("distinct in order", distinct,
+                                                       {"ordered": 0}),
+    ("best", best, {}), ("least", best, {"axis": 2, "largest": 0}),
+    ("detector", detector, {}), ("detector of one class", detector, {"classes": 1}),
+    ("detector of two images", detector, {"images": 2, "center": 1}),
     ("loop", loop, {}), ("loop that captures", loop, {"captures": True}),
     ("loop that stops", loop, {"stop": True, "trips": 20}),
     ("loop without a limit", loop, {"stop": True, "trips": None}),

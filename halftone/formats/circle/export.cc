@@ -4,12 +4,10 @@
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/file_layers.h"
 #include "halftone/formats/circle/lower.h"
-#include "halftone/ir/stages.h"
 
 namespace halftone::formats {
 
 SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor, bool one_operator) {
-  ir::require_no_definitions(graph, "TFLite and circle");
   const ir::Graph lowered = circle::lowered(with_file_layers(graph));
   SharedBytes file = circle::Exporter(lowered, flavor).run();
   return one_operator ? circle::Exporter(lowered, flavor).run_as_one_operator(file.bytes) : file;

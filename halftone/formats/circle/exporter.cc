@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <string_view>
@@ -21,15 +20,15 @@ namespace {
 constexpr std::uint32_t kTfliteVersion = 3;
 constexpr std::uint32_t kCircleVersion = 0;
 
-/// As files store a shape: -1 for extents that depend on the batch.
-std::vector<std::int32_t> stored_extents(const ir::Shape& shape) {
+/// As files store a shape: with a number for open extents.
+std::vector<std::int32_t> stored_extents(const ir::Shape& shape, std::int32_t open) {
   std::vector<std::int32_t> result;
   for (const ir::Dim dim : shape.dims()) {
     if (dim > std::numeric_limits<std::int32_t>::max()) {
       fail(ErrorKind::kUnsupported, "an extent of " + std::to_string(dim) + " in " +
                                         shape.to_string() + ": expected less than 2^31");
     }
-    result.push_back(static_cast<std::int32_t>(ir::is_batch(dim) ? -1 : dim));
+    result.push_back(static_cast<std::int32_t>(ir::is_batch(dim) ? open : dim));
   }
   return result;
 }
@@ -183,8 +182,8 @@ std::unique_ptr<schema::TensorT> Exporter::describe(const std::string& name,
   auto tensor = std::make_unique<schema::TensorT>();
   tensor->name = name;
   tensor->type = type;
-  tensor->shape = stored_extents(shape.with_batch(1));
-  if (!shape.is_static()) tensor->shape_signature = stored_extents(shape);
+  tensor->shape = stored_extents(shape.with_batch(1), 1);
+  if (!shape.is_static()) tensor->shape_signature = stored_extents(shape, -1);
   return tensor;
 }
 
@@ -326,40 +325,6 @@ TensorIndex Exporter::computed(OperatorCode code, std::vector<TensorIndex> input
       computed_tensor("extents", ir::dense_type(ir::ElementType::kInt32, {count}));
   add(code, std::move(inputs), std::vector<TensorIndex>{result}, std::move(options));
   return result;
-}
-
-TensorIndex Exporter::batch() {
-  if (batch_ != kNoTensor) return batch_;
-  for (const ir::ValueId input : graph_.inputs()) {
-    const auto dims = graph_.value(input).type.shape.dims();
-    const auto axis = std::ranges::find(dims, ir::kBatch) - dims.begin();
-    if (axis == std::ssize(dims)) continue;
-    schema::ShapeOptionsT options;
-    options.out_type = schema::TensorType::INT32;
-    const TensorIndex all =
-        computed(OperatorCode::kShape, {tensor(input)}, std::ssize(dims), united(options));
-    const std::array<std::int64_t, 1> begin = {axis};
-    const std::array<std::int64_t, 1> count = {1};
-    return batch_ = computed(OperatorCode::kSlice, {all, integers(begin), integers(count)}, 1);
-  }
-  fail(ErrorKind::kUnsupported, "the batch is not an extent of an input");
-}
-
-TensorIndex Exporter::extents(const ir::Shape& shape) {
-  if (shape.is_static()) return integers(shape.dims());
-  std::vector<TensorIndex> parts;
-  for (const ir::Dim dim : shape.dims()) {
-    const std::array<std::int64_t, 1> extent = {std::abs(dim)};
-    if (!ir::is_batch(dim)) {
-      parts.push_back(integers(extent));
-    } else if (dim == ir::kBatch) {
-      parts.push_back(batch());
-    } else {
-      parts.push_back(computed(OperatorCode::kMul, {batch(), integers(extent)}, 1));
-    }
-  }
-  return computed(OperatorCode::kConcatenation, std::move(parts),
-                  static_cast<ir::Dim>(shape.rank()), united(schema::ConcatenationOptionsT()));
 }
 
 void Exporter::add_node(OperatorCode code, const ir::Node& node,

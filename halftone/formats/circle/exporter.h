@@ -20,6 +20,7 @@
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/formats/node_writer.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats::circle {
@@ -69,9 +70,12 @@ class Exporter {
   TensorIndex variable(const std::string& name, const ir::Shape& shape);
   /// Adds a vector of integers that parameterizes an operator.
   TensorIndex integers(std::span<const std::int64_t> numbers);
-  /// The extents of a shape as a vector of integers. Where they depend on the batch, operators
-  /// compute them at run time, from the shape of an input of the graph.
+  /// The extents of a shape as a vector of integers. Where they depend on the batch or on data,
+  /// operators compute them at run time, from the shape of an input of the graph or from what
+  /// defines them.
   TensorIndex extents(const ir::Shape& shape);
+  /// Vectors of int32 [1] as one.
+  TensorIndex list(std::vector<TensorIndex> parts);
 
   /// Adds a tensor that is no value of the graph and that an operator computes.
   TensorIndex computed_tensor(const std::string& name, const ir::ValueType& type);
@@ -119,7 +123,11 @@ class Exporter {
   std::uint32_t operator_code(OperatorCode code, const std::string& custom_name);
   TensorIndex append(std::unique_ptr<schema::TensorT> tensor);
   schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, TensorIndex output);
+  /// Extents as tensors, int32 [1].
   TensorIndex batch();
+  TensorIndex symbol(const std::string& name);
+  TensorIndex atom(const ir::Extent::Atom& atom);
+  TensorIndex extent(const ir::Extent& extent);
 
   const ir::Graph& graph_;
   CircleFlavor flavor_;
@@ -131,9 +139,9 @@ class Exporter {
   std::vector<TensorIndex> outputs_;    ///< of the network as one operator
   std::map<ir::ValueId, TensorIndex> tensors_;
   std::map<ir::ValueId, ir::AffineParameters> quantization_;
-  std::set<std::string> names_;                ///< of tensors, those of the ends first
-  std::map<std::string, std::size_t> copies_;  ///< the number of tensors that wanted a name
-  TensorIndex batch_ = kNoTensor;              ///< the extent of the batch, once it is computed
+  std::set<std::string> names_;                 ///< of tensors, those of the ends first
+  std::map<std::string, std::size_t> copies_;   ///< the number of tensors that wanted a name
+  std::map<std::string, TensorIndex> extents_;  ///< by text, those that are computed
 };
 
 /// @throws Error kUnsupported if a FlatBuffer cannot hold this many bytes of weights beside its
@@ -158,6 +166,7 @@ Writer find_writer(const ir::Operator& op);
 // The operators that can be written, one table per family; most are in ops/operators_export.cc.
 std::span<const WriterEntry> reduce_writers();
 std::span<const WriterEntry> loop_writers();
+std::span<const WriterEntry> search_writers();
 
 /// Adds the operators of one node. @throws Error kUnsupported if the format has none for it
 void export_node(Exporter& exporter, const ir::Node& node);

@@ -90,10 +90,7 @@ ir::Graph Importer::run_subgraph(std::size_t index,
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
   ir::Graph graph = nested.run_with(by_tensor);
-  if (!graph.definitions().empty()) {
-    fail(ErrorKind::kUnsupported,
-         "extents that depend on data in a subgraph: " + ir::describe_definition(graph));
-  }
+  ir::require_no_definitions(graph, "subgraphs");
   charged_bytes_ = nested.charged_bytes_;
   nested_operators_ = nested.nested_operators_;
   return graph;

@@ -63,6 +63,12 @@ class Importer {
   /// @param extents  dropped unless they are those of the constant for the batch of the file
   void set_symbolic(ir::ValueId constant, ir::Tensor extents);
 
+  /// An element of a list of integers as an extent: a number if it is constant, else what the
+  /// network computes (Graph::define()).
+  ir::Dim computed_extent(ir::ValueId list, std::size_t index);
+  /// Makes a scalar the value of an extent that the graph defines.
+  void set_extent(ir::ValueId scalar, ir::Dim extent) { computed_[{scalar, 0}] = extent; }
+
   /// A variable of the file, which handles name.
   struct Variable {
     std::string name;
@@ -122,6 +128,7 @@ class Importer {
   std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
   std::map<ir::ValueId, ir::Tensor> symbolic_;  ///< int64
+  std::map<std::pair<ir::ValueId, std::size_t>, ir::Dim> computed_;
   std::map<std::size_t, std::string> handles_;  ///< names of variables, by tensor
   std::map<std::string, Variable> variables_;
   Variable runs_;                                   ///< of has_run()
@@ -171,8 +178,15 @@ class OperatorImport {
   std::vector<ir::ValueId> elements(std::size_t first, std::size_t count = 1);
   /// A constant input of integers. @throws Error kUnsupported if it is computed
   std::vector<std::int64_t> integers(std::size_t i);
-  /// The same as extents: -k for k times the batch, where the file computes them from shapes.
+  /// The same as extents: -k for k times the batch, where the file computes them from shapes;
+  /// symbols where it computes them from data.
   std::vector<ir::Dim> extents(std::size_t i);
+  /// Constants as integers(), others as extents().
+  std::vector<std::int64_t> requested(std::size_t i) {
+    return is_computed(i) ? extents(i) : integers(i);
+  }
+  /// Whether an input is no constant.
+  [[nodiscard]] bool is_computed(std::size_t i) { return graph().constant(raw(i)) == nullptr; }
   [[nodiscard]] const ir::Shape& shape(ir::ValueId value) {
     return importer_.graph().value(value).type.shape;
   }

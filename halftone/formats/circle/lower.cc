@@ -332,6 +332,7 @@ ValueId Rewrite::replacement(const ir::Normalize& op) {
 
 ir::Graph lowered(ir::Graph graph) {
   lower_loops(graph);
+  lower_searches(graph);
   lower_windows(graph);
   lower_resizing(graph);
   lower_recurrent_steps(graph);

@@ -47,6 +47,14 @@ void lower_recurrent_steps(ir::Graph& graph);
 /// the first axis.
 void lower_loops(ir::Graph& graph);
 
+/// Lowers operators that find elements, and take those at indices, to those of files.
+///
+///     NonZero, Unique                    ->  TopK of what is marked
+///     NonMaxSuppression                  ->  one for each image and class
+///     TopK of the least, another axis    ->  of the largest along the last axis
+///     GatherElements                     ->  Gather from a list
+void lower_searches(ir::Graph& graph);
+
 /// A node and those that replace it, which are named after it: NAME/1, NAME/2, ...
 class NodeRewrite {
  protected:

@@ -143,6 +143,18 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
 }
 
 std::vector<ir::Dim> OperatorImport::extents(std::size_t i) {
+  const ir::ValueType type = graph().value(raw(i)).type;
+  const bool is_list =
+      (type.is_dense(ir::ElementType::kInt32) || type.is_dense(ir::ElementType::kInt64)) &&
+      type.shape.is_static() && type.shape.rank() <= 1 &&
+      type.shape.element_count() <= FileModel::kMaxAxes;
+  if (is_computed(i) && is_list) {
+    std::vector<ir::Dim> extents;
+    for (std::size_t k = 0; k < type.shape.element_count(); ++k) {
+      extents.push_back(importer_.computed_extent(raw(i), k));
+    }
+    return extents;
+  }
   const ir::Tensor* symbolic = importer_.symbolic(raw(i));
   if (symbolic == nullptr) return integers(i);
   return {symbolic->as<ir::Dim>().begin(), symbolic->as<ir::Dim>().end()};

@@ -253,7 +253,7 @@ TEST(Branches, RefuseExtentsThatDependOnData) {
   file.ends({inner}, {file.computed(Op::kWhere, {inner}, indices)});
   const Error error = error_of([&] { import_circle(file.bytes()); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_THAT(error.what(), HasSubstr("extents that depend on data in a subgraph"));
+  EXPECT_THAT(error.what(), HasSubstr("subgraphs cannot have extents that depend on data"));
 }
 
 TEST(Branches, ThatDoubleAreRefused) {

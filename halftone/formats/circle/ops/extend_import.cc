@@ -84,13 +84,13 @@ void import_tile(OperatorImport& op) {
 
 void import_broadcast_to(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
-  static_cast<void>(counts(op.integers(1)));
+  if (!op.is_computed(1)) static_cast<void>(counts(op.integers(1)));
   op.emit(ir::BroadcastTo{ir::Shape(op.extents(1))}, {x});
 }
 
 /// A value repeated for every element of a shape.
 void import_fill(OperatorImport& op) {
-  static_cast<void>(counts(op.integers(0)));
+  if (!op.is_computed(0)) static_cast<void>(counts(op.integers(0)));
   op.emit(ir::BroadcastTo{ir::Shape(op.extents(0))}, {op.elements(1).front()});
 }
 

@@ -7,6 +7,7 @@
 
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -32,7 +33,7 @@ void import_reshape(OperatorImport& op) {
   const auto* options = op.options<schema::ReshapeOptions>();
   std::vector<std::int64_t> request;
   if (op.has_input(1)) {
-    request = op.integers(1);
+    request = op.requested(1);
     if (op.importer().symbolic(op.raw(1)) != nullptr) {
       return op.emit(ir::Reshape{ir::Shape(op.extents(1))}, {op.elements(0).front()});
     }
@@ -221,15 +222,30 @@ void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
   }
 }
 
+/// A range of extents that only a run tells.
+std::optional<Range> open_range(Dim extent, Dim begin, Dim size) {
+  if (begin == 0 && (size == -1 || size == extent)) return std::nullopt;
+  check(begin >= 0 || ir::is_expression(begin), "begin is out of range");
+  if (size == -1) {
+    size = ir::dim_of(ir::extent_of(extent) - ir::extent_of(begin));
+  }
+  check(size >= 0 || ir::is_expression(size), "size is out of range");
+  return Range{begin, 1, size};
+}
+
 void import_slice(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
   const ir::Shape from = op.shape(x);
-  const auto begins = op.integers(1);
-  const auto sizes = op.integers(2);
+  const std::vector<Dim> begins = op.requested(1);
+  const std::vector<Dim> sizes = op.requested(2);
   check(begins.size() == from.rank() && sizes.size() == from.rank(),
         "expected a begin and a size for each axis of " + from.to_string());
   Ranges ranges(from.rank());
   for (std::size_t i = 0; i < from.rank(); ++i) {
+    if (ir::is_expression(from[i]) || ir::is_expression(begins[i]) || ir::is_expression(sizes[i])) {
+      ranges[i] = open_range(from[i], begins[i], sizes[i]);
+      continue;
+    }
     const Dim extent = op.file_extent(from[i]);
     check(begins[i] >= 0 && begins[i] <= extent, "begin is out of range");
     const std::int64_t size = sizes[i] == -1 ? extent - begins[i] : sizes[i];

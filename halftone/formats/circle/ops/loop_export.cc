@@ -245,6 +245,10 @@ void write_loop(Exporter& exporter, const ir::Node& node, const ir::Loop& op) {
 /// The first reader of a result is an output of the loop; others copy it.
 void write_loop_result(Exporter& exporter, const ir::Node& node, const ir::LoopResult& op) {
   const ir::Graph& graph = exporter.graph();
+  const auto loop = graph.producer(node.inputs[0]);
+  if (!loop || !std::holds_alternative<ir::Loop>(graph.node(*loop).op)) {
+    fail_loop("a record that no loop computes");
+  }
   for (const ir::NodeId id : graph.consumers(node.inputs[0])) {
     const ir::Node& reader = graph.node(id);
     if (reader.output == node.output) return;

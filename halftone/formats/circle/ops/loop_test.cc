@@ -96,6 +96,11 @@ TEST(LoopInFile, RefusesWhatFilesDoNotHave) {
   endless.body = std::move(body);
   expect_not_written("a loop without an end", network_of(endless));
 
+  ir::Graph alone;
+  const auto bytes = alone.add_input("x", ir::dense_type(ElementType::kUint8, {8}));
+  alone.add_output(alone.add_node("y", ir::LoopResult{ElementType::kFloat32, {2}, 0}, {bytes}));
+  expect_not_written("a record that no loop computes", alone);
+
   ir::Loop open = doubling();
   open.trips = kBatch;
   ir::Graph batch = network_of(open);

@@ -9,6 +9,7 @@
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/lower.h"
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
@@ -73,6 +74,8 @@ class NodeExport {
     add(code, united(std::move(options)));
   }
   void add_strided_slice(const ir::Slice& op) const;
+  /// With a begin or a size that the network computes.
+  void add_computed_slice(const ir::Slice& op) const;
 
   Exporter& exporter_;
   const ir::Node& node_;
@@ -262,14 +265,29 @@ void NodeExport::operator()(const ir::Concat& op) const {
 }
 
 void NodeExport::operator()(const ir::Slice& op) const {
-  if (op.step != 1 && op.count > 1) return add_strided_slice(op);
   const std::size_t rank = output_type().shape.rank();
+  if (ir::is_expression(static_cast<ir::Dim>(op.begin)) ||
+      ir::is_expression(static_cast<ir::Dim>(op.count))) {
+    return add_computed_slice(op);
+  }
+  if (op.step != 1 && op.count > 1) return add_strided_slice(op);
   std::vector<std::int64_t> begins(rank, 0);
   std::vector<std::int64_t> sizes(rank, -1);
   begins[op.axis] = static_cast<std::int64_t>(op.begin);
   sizes[op.axis] = static_cast<std::int64_t>(op.count);
   const TensorIndex begin = exporter_.integers(begins);
   add(OperatorCode::kSlice, {}, {begin, exporter_.integers(sizes)});
+}
+
+void NodeExport::add_computed_slice(const ir::Slice& op) const {
+  if (op.step != 1) fail(ErrorKind::kUnsupported, "steps along an open extent");
+  const auto along = [&](std::size_t extent, std::int64_t other) {
+    std::vector<TensorIndex> parts(output_type().shape.rank(), exporter_.integers({&other, 1}));
+    parts[op.axis] = exporter_.extents(ir::Shape{static_cast<ir::Dim>(extent)});
+    return exporter_.list(std::move(parts));
+  };
+  const TensorIndex begin = along(op.begin, 0);
+  add(OperatorCode::kSlice, {}, {begin, along(op.count, -1)});
 }
 
 void NodeExport::add_strided_slice(const ir::Slice& op) const {
@@ -325,7 +343,8 @@ bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 Writer find_writer(const ir::Operator& op) {
-  static const ir::OperatorTable<Writer> table = {kNodeWriters, reduce_writers(), loop_writers()};
+  static const ir::OperatorTable<Writer> table = {kNodeWriters, reduce_writers(), loop_writers(),
+                                                  search_writers()};
   return table[op];
 }
 

@@ -36,8 +36,10 @@ ValueId count_of(OperatorImport& op, ValueId list) {
 /// A slice of the first entries along an axis, as many as a list has that are not below zero.
 ir::Slice first_of(OperatorImport& op, ValueId list, std::size_t axis) {
   const std::string symbol = op.graph().fresh_symbol();
-  op.graph().define(symbol, count_of(op, list));
+  const ValueId number = count_of(op, list);
+  op.graph().define(symbol, number);
   const Dim count = ir::dim_of(ir::Extent::symbol(symbol));
+  op.importer().set_extent(number, count);
   return {axis, 0, 1, static_cast<std::size_t>(count)};
 }
 
