@@ -51,6 +51,7 @@ class PickedSource : public SampleSource {
 };
 
 Dataset pick(const Dataset& samples, const std::vector<std::size_t>& picked) {
+  if (samples.parts().size() > 1) return samples.only(picked);
   std::vector<DatasetInput> inputs(samples.inputs().begin(), samples.inputs().end());
   for (DatasetInput& input : inputs) {
     input.source = std::make_shared<PickedSource>(std::move(input.source), picked);

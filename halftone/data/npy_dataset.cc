@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/base/paths.h"
 #include "halftone/data/function_source.h"
 #include "halftone/data/npy.h"
 #include "halftone/data/zip.h"
@@ -238,11 +239,9 @@ std::string listed(std::span<const std::string> paths) {
 
 std::vector<std::string> files_of(const fs::path& folder) {
   std::vector<std::string> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const fs::path ending = entry.path().extension();
-    if (ending == ".npy" || ending == ".npz") files.push_back(entry.path().string());
+  for (const fs::path& file : files_in(folder)) {
+    if (file.extension() == ".npy" || file.extension() == ".npz") files.push_back(file.string());
   }
-  std::ranges::sort(files);
   return files;
 }
 
