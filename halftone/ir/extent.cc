@@ -219,6 +219,11 @@ Extent Extent::over_number(std::int64_t divisor) const {
     if (splits) whole.add(text, {quotient, term.atoms});
     rest.add(text, {splits ? term.factor - quotient * divisor : term.factor, term.atoms});
   }
+  // A quotient of extents stays one, for files whose division rounds towards zero.
+  if (!rest.is_at_least(0) && is_at_least(0)) {
+    whole = Extent();
+    rest = *this;
+  }
   if (const auto number = rest.number()) return whole + floor_quotient(*number, divisor);
   // floor(floor(x / a) / b) = floor(x / (a b))
   const Term& first = rest.terms_.begin()->second;
@@ -279,11 +284,16 @@ Extent Extent::greatest(const Extent& a, const Extent& b) {
       {Atom::Kind::kGreatest, "max(" + first.text() + ", " + second.text() + ")", first, second});
 }
 
-bool Extent::is_at_least(std::int64_t number) const {
-  // A product of symbols is at least 1, one with other factors, or symbols that may be 0, at least
-  // 0 where these are.
+namespace {
+
+using Terms = std::map<std::string, Extent::Term>;
+
+/// Whether a sum is at least a number for all symbols, by its terms alone: a product of symbols is
+/// at least 1, one with other factors, or symbols that may be 0, at least 0 where these are.
+bool is_plainly_at_least(const Terms& terms, std::int64_t number) {
+  using Atom = Extent::Atom;
   std::int64_t low = 0;
-  for (const auto& [text, term] : terms_) {
+  for (const auto& [text, term] : terms) {
     if (term.factor < 0 && !text.empty()) return false;
     bool all_symbols = true;
     for (const auto& atom : term.atoms) {
@@ -297,6 +307,55 @@ bool Extent::is_at_least(std::int64_t number) const {
     if (all_symbols && __builtin_add_overflow(low, term.factor, &low)) return false;
   }
   return low >= number;
+}
+
+/// Lower bounds of f atom, each with the multiple that makes it whole.
+struct Bounds {
+  std::vector<std::pair<Extent, std::int64_t>> bounds;
+  bool needs_all = false;  ///< whether only the smallest of them is one
+};
+
+/// f floor(a / b) is at least f (a - b + 1) / b, or f a / b where f < 0; f max(a, b) at least f a
+/// and f b, or the smaller of these where f < 0, and f min(a, b) the other way round.
+Bounds bounds_of(const Extent::Atom& atom, std::int64_t f) {
+  using Kind = Extent::Atom::Kind;
+  constexpr std::int64_t kMaxNumber = 1024;  // products stay below 2^63
+  if (f < -kMaxNumber || f > kMaxNumber) return {};
+  if (atom.kind == Kind::kQuotient) {
+    const auto divisor = atom.b.number();
+    if (!divisor || *divisor > kMaxNumber) return {};
+    return {{{(f < 0 ? atom.a : atom.a - atom.b + 1) * f, *divisor}}};
+  }
+  if (atom.kind == Kind::kSymbol) return {};
+  return {{{atom.a * f, 1}, {atom.b * f, 1}}, (atom.kind == Kind::kLeast) == (f > 0)};
+}
+
+}  // namespace
+
+bool Extent::is_at_least(std::int64_t number) const {
+  constexpr int kMaxReplaced = 3;  // one after another
+  constexpr std::size_t kMaxSummands = 8;
+  if (const auto known = this->number()) return *known >= number;
+  const std::function<bool(const Extent&, std::int64_t, int)> is_bounded =
+      [&](const Extent& sum, std::int64_t least, int replaced) {
+        if (is_plainly_at_least(sum.terms_, least)) return true;
+        if (replaced == kMaxReplaced || sum.terms_.size() > kMaxSummands) return false;
+        for (const auto& [text, term] : sum.terms_) {
+          if (term.atoms.size() != 1) continue;
+          Extent others = sum;
+          others.terms_.erase(text);
+          const Bounds found = bounds_of(*term.atoms[0], term.factor);
+          const auto fits = [&](const auto& each) {
+            return is_bounded(others * each.second + each.first, least * each.second, replaced + 1);
+          };
+          if (found.needs_all ? std::ranges::all_of(found.bounds, fits)
+                              : std::ranges::any_of(found.bounds, fits)) {
+            return true;
+          }
+        }
+        return false;
+      };
+  return is_bounded(*this, number, 0);
 }
 
 Extent Extent::with(const Sizes& sizes) const {

@@ -72,6 +72,27 @@ TEST(Extent, KnowsWhichIsLarger) {
   EXPECT_TRUE(h().over(2).is_at_least(0));
 }
 
+TEST(Extent, KnowsBoundsOfFunctions) {
+  const Extent rest = h() - h().over(8) * 8;  // 0 to 7
+  EXPECT_TRUE((Extent(8) - rest).is_at_least(1));
+  EXPECT_FALSE((Extent(8) - rest).is_at_least(2));
+  const Extent clamped = Extent::greatest(0, h() - 3);
+  EXPECT_TRUE((h() - clamped).is_at_least(0));
+  EXPECT_FALSE((h() - clamped).is_at_least(1 << 20));
+  EXPECT_TRUE((Extent::greatest(h(), w()) - w()).is_at_least(0));
+  EXPECT_FALSE((Extent::least(h(), w()) - w()).is_at_least(0));
+  EXPECT_EQ(Extent::least(clamped, h()), clamped);
+}
+
+TEST(Extent, DividesWhatIsNotNegativeAsAWhole) {
+  const Extent sum = Extent(8) - h() + h().over(8) * 8;  // 1 to 8
+  const Extent quotient = sum.over(8);
+  ASSERT_EQ(quotient.terms().size(), 1U);
+  EXPECT_EQ(quotient.terms().begin()->second.atoms[0]->a, sum);
+  EXPECT_EQ(quotient.with({{"H", 16}}), Extent(1));
+  EXPECT_EQ(quotient.with({{"H", 17}}), Extent(0));
+}
+
 TEST(Extent, IsADimOfTheSameMeaning) {
   EXPECT_EQ(dim_of(7), 7);
   EXPECT_EQ(dim_of(Extent::symbol(kBatchSymbol) * 8), -8);

@@ -46,6 +46,26 @@ std::size_t filled(std::size_t extent, const Sizes& sizes) {
   return static_cast<std::size_t>(dim_of(extent_of(dim).with(sizes)));
 }
 
+/// The same for a list of extents.
+template <typename Number>
+void fill(std::vector<Number>& extents, const Sizes& sizes) {
+  for (Number& extent : extents) {
+    extent = static_cast<Number>(filled(static_cast<std::size_t>(extent), sizes));
+  }
+}
+
+Window* window_of(Operator& op) {
+  if (auto* conv = std::get_if<Conv>(&op)) return &conv->window;
+  if (auto* transposed = std::get_if<ConvTranspose>(&op)) return &transposed->window;
+  auto* pool = std::get_if<Pool>(&op);
+  return pool == nullptr ? nullptr : &pool->window;
+}
+
+template <typename Number>
+void add_symbols(const std::vector<Number>& extents, std::set<std::string>& names) {
+  for (const Number extent : extents) add_symbols(static_cast<Dim>(extent), names);
+}
+
 }  // namespace
 
 void add_symbols(const Graph& graph, const Node& node, std::set<std::string>& names) {
@@ -53,6 +73,10 @@ void add_symbols(const Graph& graph, const Node& node, std::set<std::string>& na
   if (const auto* slice = std::get_if<Slice>(&node.op)) {
     add_symbols(static_cast<Dim>(slice->begin), names);
     add_symbols(static_cast<Dim>(slice->count), names);
+  }
+  if (const auto* pad = std::get_if<Pad>(&node.op)) {
+    add_symbols(pad->before, names);
+    add_symbols(pad->after, names);
   }
   if (const auto* result = std::get_if<LoopResult>(&node.op)) add_symbols(result->offset, names);
   const auto* loop = std::get_if<Loop>(&node.op);
@@ -85,9 +109,20 @@ Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
     result->offset = with_sizes(Shape{result->offset}, sizes)[0];
   }
   if (auto* top = std::get_if<TopK>(&op)) top->k = filled(top->k, sizes);
+  if (auto* pad = std::get_if<Pad>(&op)) {
+    fill(pad->before, sizes);
+    fill(pad->after, sizes);
+  }
+  if (auto* tile = std::get_if<Tile>(&op)) fill(tile->repeats, sizes);
+  if (auto* one_hot = std::get_if<OneHot>(&op)) one_hot->depth = filled(one_hot->depth, sizes);
+  if (Window* window = window_of(op)) {
+    fill(window->pads_before, sizes);
+    fill(window->pads_after, sizes);
+  }
   if (auto* resize = std::get_if<Resize>(&op)) {
     resize->count = filled(resize->count, sizes);
-    if (resize->scale == 0 && x[resize->axis] > 0) {
+    const auto count = static_cast<Dim>(resize->count);
+    if (resize->scale == 0 && x[resize->axis] > 0 && count >= 0) {
       resize->scale = static_cast<float>(resize->count) / static_cast<float>(x[resize->axis]);
     }
   }

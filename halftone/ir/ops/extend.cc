@@ -35,6 +35,11 @@ std::optional<std::size_t> source_of(const Pad& op, const StridedWalk<1>& walk, 
   return offset;
 }
 
+/// Of a number, or an extent that is open.
+bool is_at_most(std::size_t extent, std::size_t bound) {
+  return extent <= bound || is_expression(static_cast<Dim>(extent));
+}
+
 }  // namespace
 
 std::string_view to_string(PadMode mode) {
@@ -52,11 +57,12 @@ ValueType infer_types(const Pad& op, InputTypes inputs) {
   for (std::size_t i = 0; i < y.rank(); ++i) {
     if (op.before[i] == 0 && op.after[i] == 0) continue;
     require_axis(y, i);
-    require(op.before[i] <= kMaxExtent && op.after[i] <= kMaxExtent,
+    require(is_at_most(op.before[i], kMaxExtent) && is_at_most(op.after[i], kMaxExtent),
             "pads of axis " + std::to_string(i) + ": expected at most 2^40 elements");
     require(op.mode == PadMode::kConstant || y[i] > 0 || is_expression(y[i]),
             "axis " + std::to_string(i) + " of " + y.to_string() + " has nothing to repeat");
-    y[i] = dim_of(extent_of(y[i]) + static_cast<Dim>(op.before[i] + op.after[i]));
+    y[i] = dim_of(extent_of(y[i]) + extent_of(static_cast<Dim>(op.before[i])) +
+                  extent_of(static_cast<Dim>(op.after[i])));
   }
   if (inputs.size() > 1 && inputs[1] != nullptr) {
     require(inputs[1]->encoding == inputs[0]->encoding && inputs[1]->shape.rank() == 0,
@@ -79,8 +85,9 @@ ValueType infer_types(const Tile& op, InputTypes inputs) {
   for (std::size_t i = 0; i < y.rank(); ++i) {
     if (op.repeats[i] == 1) continue;
     require_axis(y, i);
-    if (is_expression(y[i])) {
-      y[i] = dim_of(extent_of(y[i]) * static_cast<Dim>(op.repeats[i]));
+    const auto repeats = static_cast<Dim>(op.repeats[i]);
+    if (is_expression(y[i]) || is_expression(repeats)) {
+      y[i] = dim_of(extent_of(y[i]) * extent_of(repeats));
       continue;
     }
     const auto extent = static_cast<std::size_t>(y[i]);

@@ -243,7 +243,7 @@ std::string attributes(const GatherND& op) {
 }
 
 std::string attributes(const OneHot& op) {
-  return "axis=" + std::to_string(op.axis) + " depth=" + std::to_string(op.depth);
+  return "axis=" + std::to_string(op.axis) + " depth=" + to_string(static_cast<Dim>(op.depth));
 }
 
 std::string attributes(const TopK& op) {

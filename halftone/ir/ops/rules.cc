@@ -59,7 +59,7 @@ AxisView axis_view(const Shape& shape, std::size_t axis) {
 std::string joined(std::span<const std::size_t> numbers) {
   std::string text;
   for (const std::size_t number : numbers) {
-    text.append(text.empty() ? "" : " ").append(std::to_string(number));
+    text.append(text.empty() ? "" : " ").append(to_string(static_cast<Dim>(number)));
   }
   return text;
 }

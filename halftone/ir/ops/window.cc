@@ -16,9 +16,9 @@ void check_list(const std::vector<Dim>& list, std::size_t rank, Dim min, const c
   require(list.size() == rank, std::string(what) + ": expected " + std::to_string(rank) +
                                    " values, found " + std::to_string(list.size()));
   for (const Dim number : list) {
-    require(number >= min && number < kMax, std::string(what) + ": expected values from " +
-                                                std::to_string(min) + " to 2^31 - 1, found " +
-                                                std::to_string(number));
+    require((number >= min || is_expression(number)) && number < kMax,
+            std::string(what) + ": expected values from " + std::to_string(min) +
+                " to 2^31 - 1, found " + std::to_string(number));
   }
 }
 
@@ -26,13 +26,17 @@ void append(std::string& text, const char* name, std::span<const Dim> list, Dim 
   if (std::ranges::all_of(list, [&](Dim number) { return number == usual; })) return;
   text.append(text.empty() ? "" : " ").append(name);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    text.append(i == 0 ? "=" : ",").append(std::to_string(list[i]));
+    text.append(i == 0 ? "=" : ",").append(to_string(list[i]));
   }
 }
 
 /// The outputs along an axis of open extent, which a window is taken to fit.
 Dim open_window_count(const Window& window, std::size_t i, const Extent& extent, Dim kernel,
                       bool round_up) {
+  // Padding that follows the extent gives a window for each step.
+  if (is_expression(window.pads_before[i]) || is_expression(window.pads_after[i])) {
+    return dim_of((extent + window.strides[i] - 1).over(window.strides[i]));
+  }
   const Extent padded = extent + window.pads_before[i] + window.pads_after[i];
   const Extent rest = padded - covered(kernel, window.dilations[i]);
   const Extent whole = rest.over(window.strides[i]) + 1;
