@@ -23,11 +23,14 @@ ir::ValueId add_scalar(ir::Graph& graph, const std::string& name, const Extent& 
     return graph.add_constant(of, to_tensor({true, ir::ElementType::kInt64, {number}}));
   };
   if (extent.is_number()) return constant(name, extent);
-  if (extent.depends_on_batch() || !extent.is_at_least(0)) {
+  if (extent.depends_on_batch()) {
     fail(ErrorKind::kUnsupported,
-         "reads '" + name +
-             "', which depends on the batch, or is an open extent that may be negative: only shape "
-             "arithmetic can use it");
+         "reads '" + name + "', which depends on the batch: only shape arithmetic can use it");
+  }
+  if (!extent.is_at_least(0)) {
+    const ir::ValueId above = add_scalar(graph, name, Extent::greatest(0, extent));
+    const ir::ValueId below = add_scalar(graph, name, Extent::greatest(0, Extent(0) - extent));
+    return graph.add_node(name, ir::Binary{ir::BinaryKind::kSub, {}}, {above, below});
   }
   const ir::ValueId ones = graph.add_node(name + "/ones", ir::BroadcastTo{{ir::dim_of(extent)}},
                                           {constant(name + "/one", 1)});
@@ -44,10 +47,20 @@ ir::ValueId ImportState::add_integers(const std::string& name, const Integers& i
     if (integers.is_scalar) continue;
     parts.back() = graph.add_node(name, ir::Reshape{{1}}, {parts.back()});
   }
-  const ir::ValueId joined =
+  ir::ValueId value =
       parts.size() == 1 ? parts[0] : graph.add_node(name, ir::Concat{0}, std::move(parts));
-  if (integers.element == ir::ElementType::kInt64) return joined;
-  return graph.add_node(name, ir::Cast{integers.element}, {joined});
+  if (integers.columns != 0) {
+    const std::size_t rows = integers.values.size() / integers.columns;
+    const ir::Shape matrix{static_cast<ir::Dim>(rows), static_cast<ir::Dim>(integers.columns)};
+    value = graph.add_node(name, ir::Reshape{matrix}, {value});
+  }
+  if (integers.element == ir::ElementType::kInt64) return value;
+  value = graph.add_node(name, ir::Cast{integers.element}, {value});
+  if (integers.divisor == 1) return value;
+  const auto divisor = static_cast<float>(integers.divisor);
+  const ir::ValueId below =
+      graph.add_constant(name + "/divisor", ir::Tensor::from<float>({}, std::span(&divisor, 1)));
+  return graph.add_node(name, ir::Binary{ir::BinaryKind::kDiv, {}}, {value, below});
 }
 
 std::optional<Integers> NodeBuilder::extents(std::size_t i) {

@@ -326,7 +326,8 @@ onnx_pb::ValueInfoProto Exporter::value_info(const std::string& name,
     auto& extent = *shape.add_dim();
     if (ir::is_batch(dim)) {
       std::string param = ir::to_string(dim);
-      if (param.size() > 1 && param.front() == '\'') param = param.substr(1, param.size() - 2);
+      const std::string bare = param.front() == '\'' ? param.substr(1, param.size() - 2) : param;
+      if (bare != ir::kBatchSymbol) param = bare;  // 'N' is an extent that is not the batch
       extent.set_dim_param(param);
     } else {
       extent.set_dim_value(dim);

@@ -48,7 +48,11 @@ std::string add_atom(Exporter& exporter, const Extent::Atom& atom) {
   if (atom.kind == AtomKind::kSymbol) return add_symbol(exporter, atom.text);
   const std::string a = add_extent(exporter, atom.a);
   const std::string b = add_extent(exporter, atom.b);
-  // Div rounds towards zero, as down: extents are not negative.
+  // Div rounds towards zero, Mod has the sign of the divisor.
+  if (atom.kind == AtomKind::kQuotient && !atom.a.is_at_least(0)) {
+    const std::string rest = add_operation(exporter, "Mod", a, b);
+    return add_operation(exporter, "Div", add_operation(exporter, "Sub", a, rest), b);
+  }
   const std::string_view op = atom.kind == AtomKind::kQuotient ? "Div"
                               : atom.kind == AtomKind::kLeast  ? "Min"
                                                                : "Max";

@@ -144,9 +144,8 @@ bool rounds_values(const ModelProto& model) {
          });
 }
 
-/// Whether the name of an open extent says that it is the batch. Files of our own call it N.
-bool says_batch(const ModelProto& model, std::string name) {
-  if (model.producer_name() == "halftone" && name == ir::kBatchSymbol) return true;
+/// Whether the name of an open extent says that it is the batch.
+bool says_batch(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name.find("batch") != std::string::npos;
@@ -154,8 +153,9 @@ bool says_batch(const ModelProto& model, std::string name) {
 
 /// Names of open extents that denote the batch everywhere in the file: those of first extents, or
 /// the only name of the open ones if no first extent is open. If none of these says "batch", others
-/// that do.
+/// that do. Beside them "", for open first extents without a name. Files of our own call it N.
 std::set<std::string> batch_names(const ModelProto& model) {
+  if (model.producer_name() == "halftone") return {ir::kBatchSymbol};
   std::set<std::string> leading;
   std::set<std::string> all;
   for (const ValueInfoProto& input : model.graph().input()) {
@@ -168,11 +168,12 @@ std::set<std::string> batch_names(const ModelProto& model) {
   }
   leading.erase("");
   all.erase("");
-  if (leading.empty() && all.size() == 1) return all;
-  std::set<std::string> saying;
-  const auto says = [&](const std::string& name) { return says_batch(model, name); };
-  std::ranges::copy_if(all, std::inserter(saying, saying.end()), says);
-  return saying.empty() || std::ranges::any_of(leading, says) ? leading : saying;
+  if (leading.empty() && all.size() == 1) leading = all;
+  std::set<std::string> saying{""};
+  std::ranges::copy_if(all, std::inserter(saying, saying.end()), says_batch);
+  if (saying.size() > 1 && std::ranges::none_of(leading, says_batch)) return saying;
+  leading.insert("");
+  return leading;
 }
 
 /// The symbol of an open extent: its name in the file, or one of input and axis.
@@ -182,9 +183,10 @@ ir::Dim open_extent(const std::string& input, std::size_t axis, const std::strin
   };
   const bool is_plain =
       !param.empty() && param != ir::kBatchSymbol && std::ranges::all_of(param, is_word);
-  const std::string name = is_plain        ? param
-                           : param.empty() ? input + "_" + std::to_string(axis)
-                                           : "'" + param + "'";
+  const bool is_quoted = param.size() > 2 && param.front() == '\'' && param.back() == '\'';
+  const std::string name = is_plain || is_quoted ? param
+                           : param.empty()       ? input + "_" + std::to_string(axis)
+                                                 : "'" + param + "'";
   return ir::dim_of(ir::Extent::symbol(name));
 }
 
@@ -199,7 +201,7 @@ ir::Shape input_shape(const std::string& name, const onnx_pb::TensorShapeProto& 
     const bool is_known = dim.has_dim_value() && dim.dim_value() > 0;
     if (is_known) {
       dims.push_back(dim.dim_value());
-    } else if (batch.contains(dim.dim_param()) || (dims.empty() && !dim.has_dim_param())) {
+    } else if (batch.contains(dim.dim_param()) && (dims.empty() || !dim.dim_param().empty())) {
       dims.push_back(ir::kBatch);
     } else {
       dims.push_back(open_extent(name, dims.size(), dim.dim_param()));
@@ -272,13 +274,13 @@ void add_fixed_input(ImportState& state, const ValueInfoProto& input, const Impo
   state.bind(input.name(), id);
 }
 
+/// @param batch  as batch_names()
 void add_inputs(ImportState& state, const ModelProto& model, const ImportOptions& options,
-                std::set<std::string>* used) {
+                const std::set<std::string>& batch, std::set<std::string>* used) {
   const GraphProto& graph = model.graph();
   std::set<std::string> initialized;
   std::set<std::string> names;
   for (const TensorProto& proto : graph.initializer()) initialized.insert(proto.name());
-  const std::set<std::string> batch = batch_names(model);
   for (const ValueInfoProto& input : graph.input()) {
     // Before IR version 4, every initializer was also listed as an input.
     if (initialized.contains(input.name())) continue;
@@ -351,22 +353,30 @@ ImportState begin(const ModelProto& model) {
   return state;
 }
 
-/// @param size  bytes of the model in its file
-ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& external,
-                const ImportOptions& options, std::set<std::string>* used) {
+/// What a model is read with.
+struct Source {
+  std::size_t bytes;  ///< of the model in its file
+  const onnx::ReadExternal& external;
+  const ImportOptions& options;
+  std::set<std::string>* used;
+};
+
+/// @param batch  as batch_names()
+ir::Graph build(ModelProto& model, const Source& source, const std::set<std::string>& batch) {
   ImportState state = begin(model);
+  const ImportOptions& options = source.options;
   GraphProto& proto = *model.mutable_graph();
   onnx::name_layers(proto);
-  state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * size;
+  state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * source.bytes;
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
-    SharedBytes data = external(tensor, needed);
+    SharedBytes data = source.external(tensor, needed);
     state.budget_bytes += kBudgetPerModelByte * needed;
     return data;
   };
   state.rounds_values = rounds_values(model);
   state.max_iterations = options.max_iterations;
   onnx::add_initializers(state, proto);
-  add_inputs(state, model, options, used);
+  add_inputs(state, model, options, batch, source.used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
   tie_states(state.graph, model);
@@ -377,6 +387,34 @@ ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& e
   check_finite(state.graph);
   ir::verify(state.graph);
   return std::move(state.graph);
+}
+
+/// Whether an input has the batch as an extent.
+bool has_batch(const ModelProto& model, const std::set<std::string>& batch) {
+  return std::ranges::any_of(model.graph().input(), [&](const ValueInfoProto& input) {
+    const auto& shape = input.type().tensor_type().shape();
+    return std::ranges::any_of(input_shape(input.name(), shape, batch).dims(), ir::is_batch);
+  });
+}
+
+/// In networks that count, mix or select samples the batch is an open extent like others.
+ir::Graph build(std::span<const std::byte> bytes, const Source& source) {
+  ModelProto model = parse_network(bytes);
+  const std::set<std::string> batch = batch_names(model);
+  try {
+    return build(model, source, batch);
+  } catch (const Error& error) {
+    const bool may_mix =
+        error.kind() == ErrorKind::kUnsupported || error.kind() == ErrorKind::kShape;
+    if (!may_mix || !has_batch(model, batch)) throw;
+    try {
+      model = parse_network(bytes);  // building has consumed the weights
+      return build(model, source, {});
+    } catch (const Error&) {
+      // The first error says what is wrong.
+    }
+    throw;
+  }
 }
 
 /// Names in the file may contain any characters; a message must be one line.
@@ -395,12 +433,11 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
                       const ImportOptions& options, std::set<std::string>* used,
                       std::uintmax_t* external_bytes) {
   return with_printable_errors([&] {
-    ModelProto model = parse_network(bytes);
     onnx::ExternalData files(folder);
     const auto read = [&](const TensorProto& tensor, std::size_t needed) {
       return files.read(tensor, needed);
     };
-    ir::Graph graph = build(model, bytes.size(), read, options, used);
+    ir::Graph graph = build(bytes, {bytes.size(), read, options, used});
     if (external_bytes != nullptr) *external_bytes = files.file_bytes();
     return graph;
   });
@@ -411,7 +448,7 @@ ir::Graph onnx_inputs(std::span<const std::byte> bytes, const ImportOptions& opt
     const ModelProto model = parse_network(bytes);
     ImportState state = begin(model);
     state.budget_bytes = kBudgetBytes;
-    add_inputs(state, model, options, nullptr);
+    add_inputs(state, model, options, batch_names(model), nullptr);
     return std::move(state.graph);
   });
 }
@@ -428,9 +465,10 @@ ir::Graph import_onnx(OnnxModel&& model) {
     };
     if (onnx::is_one_operator(*model.message)) {
       ModelProto inner = network_in(*model.message);
-      return build(inner, inner.ByteSizeLong(), read, {}, nullptr);
+      return build(inner, {inner.ByteSizeLong(), read, {}, nullptr}, batch_names(inner));
     }
-    return build(*model.message, model.message->ByteSizeLong(), read, {}, nullptr);
+    ModelProto& message = *model.message;
+    return build(message, {message.ByteSizeLong(), read, {}, nullptr}, batch_names(message));
   });
 }
 

@@ -2,6 +2,7 @@
 #include "halftone/formats/onnx/integers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -40,11 +41,14 @@ std::optional<Extent> divide(const Extent& a, const Extent& b) {
   return a.is_at_least(0) || quotient * b == a ? std::optional(quotient) : std::nullopt;
 }
 
-/// Of extents, as the quotient.
+/// With the sign of the divisor.
 std::optional<Extent> remainder(const Extent& a, const Extent& b) {
-  if (!a.is_at_least(0) || !b.is_at_least(1)) return std::nullopt;
-  const auto quotient = divide(a, b);
-  return quotient ? std::optional(a - *quotient * b) : std::nullopt;
+  return b.is_at_least(1) ? std::optional(a - a.over(b) * b) : std::nullopt;
+}
+
+/// With the sign of the dividend.
+std::optional<Extent> remainder_like_dividend(const Extent& a, const Extent& b) {
+  return a.is_at_least(0) ? remainder(a, b) : std::nullopt;
 }
 
 /// Whether a >= b for all symbols.
@@ -222,15 +226,75 @@ std::optional<Integers> filled(const NodeBuilder& node, const Known& inputs) {
                   std::vector<Extent>(static_cast<std::size_t>(*count), known->values[0])};
 }
 
+std::optional<Integers> rounded_down(Integers floats) {
+  for (Extent& value : floats.values) {
+    if (floats.divisor != 1 && !value.is_at_least(0)) return std::nullopt;
+    value = value.over(floats.divisor);
+  }
+  floats.divisor = 1;
+  return floats;
+}
+
+std::optional<Integers> rounded_up(Integers floats) {
+  for (Extent& value : floats.values) value = value + floats.divisor - 1;
+  return rounded_down(std::move(floats));
+}
+
 std::optional<Integers> cast(const NodeBuilder& node, const Known& inputs) {
   const auto element = element_of(static_cast<std::int32_t>(
       std::clamp<std::int64_t>(node.opset() < 6 ? 0 : node.int_attribute("to", 0), 0, 100)));
-  if (element != ir::ElementType::kInt64 && element != ir::ElementType::kInt32) {
-    return std::nullopt;
-  }
-  Integers result = inputs[0];
-  result.element = *element;
+  const bool is_whole = element == ir::ElementType::kInt64 || element == ir::ElementType::kInt32;
+  const bool is_float = element == ir::ElementType::kFloat32 && !inputs[0].numbers();
+  if (!is_whole && !is_float) return std::nullopt;
+  auto result = is_whole ? rounded_down(inputs[0]) : inputs[0];
+  if (result) result->element = *element;
   return result;
+}
+
+/// The product of floats with constant scales, or their quotient.
+std::optional<Integers> scaled(NodeBuilder& node) {
+  if (node.num_inputs() != 2) return std::nullopt;
+  const bool divides = node.op_type() == "Div";
+  const bool is_first = node.input_as<Integers>(0) != nullptr;
+  const auto* floats = node.input_as<Integers>(is_first ? 0 : 1);
+  const auto* id = node.input_as<ir::ValueId>(is_first ? 1 : 0);
+  const ir::Tensor* scales = id == nullptr ? nullptr : node.constant(*id);
+  const bool fits = floats != nullptr && scales != nullptr && (is_first || !divides) &&
+                    floats->element == ir::ElementType::kFloat32 && floats->divisor == 1 &&
+                    scales->element() == ir::ElementType::kFloat32 &&
+                    scales->shape().rank() <= (floats->is_scalar ? 0U : 1U) &&
+                    (scales->size() == 1 || scales->size() == floats->values.size());
+  if (!fits) return std::nullopt;
+  constexpr std::int64_t kMaxDivisor = 1 << 20;
+  Integers result = *floats;
+  std::vector<Ratio> ratios;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    const auto ratio = ratio_of(scales->as<float>()[scales->size() == 1 ? 0 : i], divides);
+    if (!ratio) return std::nullopt;
+    ratios.push_back(divides ? Ratio{ratio->below, ratio->above} : *ratio);
+    result.divisor = std::lcm(result.divisor, ratios.back().below);
+    if (result.divisor > kMaxDivisor) return std::nullopt;
+  }
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    result.values[i] = result.values[i] * (ratios[i].above * (result.divisor / ratios[i].below));
+  }
+  return result;
+}
+
+/// Smallest or largest of all values.
+std::optional<Integers> reduce_extreme(const NodeBuilder& node, const Known& inputs,
+                                       BinaryRule rule) {
+  if (inputs[0].is_scalar || inputs[0].values.empty()) return std::nullopt;
+  Integers result{node.int_attribute("keepdims", 1) == 0, inputs[0].element, {}};
+  Extent best = inputs[0].values[0];
+  for (const Extent& value : inputs[0].values) best = *rule(best, value);
+  result.values = {best};
+  return result;
+}
+
+Integers negated(Integers integers) {
+  for (Extent& value : integers.values) value = Extent(0) - value;
+  return integers;
 }
 
 /// The inputs of a node as integers. Small integers that the network computes become symbols where
@@ -240,7 +304,8 @@ std::optional<Known> known_inputs(NodeBuilder& node) {
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     if (!node.has_input(i)) continue;
-    auto known = node.integers(i);
+    const auto* held = node.input_as<Integers>(i);
+    auto known = held != nullptr ? std::optional(*held) : node.integers(i);
     if (!known) unknown.push_back(inputs.size());
     inputs.push_back(known ? std::move(*known) : Integers{});
   }
@@ -279,29 +344,139 @@ std::optional<Integers> shape_of(NodeBuilder& node) {
   return shape;
 }
 
-std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
+/// Fractions one after another.
+std::optional<Integers> concat_floats(const Known& inputs) {
+  constexpr std::int64_t kMaxDivisor = 1 << 20;
+  Known same = inputs;
+  std::int64_t divisor = 1;
+  for (const Integers& input : inputs) divisor = std::lcm(divisor, input.divisor);
+  if (divisor > kMaxDivisor) return std::nullopt;
+  for (Integers& input : same) {
+    for (Extent& value : input.values) value = value * (divisor / input.divisor);
+  }
+  auto result = concat(same);
+  if (result) result->divisor = divisor;
+  return result;
+}
+
+/// Operators that move the elements of a matrix, as exporters do with the pads of axes.
+std::optional<Integers> evaluate_matrix(NodeBuilder& node, const Known& inputs) {
   const std::string_view op = node.op_type();
-  if (op == "Add") return elementwise(inputs, add);
-  if (op == "Sub") return elementwise(inputs, subtract);
-  if (op == "Mul") return elementwise(inputs, multiply);
-  if (op == "Div") return elementwise(inputs, divide);
-  if (op == "Mod") return elementwise(inputs, remainder);
-  if (op == "Max") return elementwise(inputs, largest);
-  if (op == "Min") return elementwise(inputs, smallest);
-  if (op == "Equal") return truth(elementwise(inputs, equal));
-  if (op == "Less") return truth(elementwise(inputs, less));
-  if (op == "Greater") return truth(elementwise(inputs, greater));
+  Integers result = inputs[0];
+  const std::size_t columns = result.columns;
+  if (columns == 0) return std::nullopt;
+  const std::size_t rows = result.values.size() / columns;
+  if (op == "Cast" || op == "Identity") return op == "Cast" ? cast(node, inputs) : result;
+  if (op == "Reshape" && inputs.size() == 2) {
+    if (inputs[1].values.size() != 1) return std::nullopt;
+    result.columns = 0;
+    return relabel(node, {result, inputs[1]});
+  }
+  if (op == "Transpose") {
+    for (std::size_t i = 0; i < result.values.size(); ++i) {
+      result.values[i] = inputs[0].values[i % rows * columns + i / rows];
+    }
+    result.columns = rows;
+    return result;
+  }
+  if (op != "Slice") return std::nullopt;
+  const auto requests = slice_requests(node, 2);
+  if (requests.size() != 1 || requests[0].axis != 0) return std::nullopt;
+  const ir::Slice cut = resolve_slice(requests[0], static_cast<ir::Dim>(rows));
+  result.values.clear();
+  for (std::size_t i = 0; i < cut.count; ++i) {
+    const auto row = static_cast<std::int64_t>(cut.begin) + static_cast<std::int64_t>(i) * cut.step;
+    const auto first = inputs[0].values.begin() + row * static_cast<std::int64_t>(columns);
+    result.values.insert(result.values.end(), first, first + static_cast<std::int64_t>(columns));
+  }
+  return result;
+}
+
+/// A vector as the rows of a matrix.
+std::optional<Integers> as_matrix(const Known& inputs) {
+  const auto shape = inputs[1].numbers();
+  if (!shape || inputs[0].is_scalar || inputs[0].values.empty()) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(inputs[0].values.size());
+  const std::int64_t columns = (*shape)[1];
+  const bool fits =
+      columns >= 1 && count % columns == 0 && ((*shape)[0] == -1 || (*shape)[0] == count / columns);
+  if (!fits) return std::nullopt;
+  Integers result = inputs[0];
+  result.columns = static_cast<std::size_t>(columns);
+  return result;
+}
+
+/// Operators of fractions, and of floats that are whole.
+std::optional<Integers> evaluate_floats(NodeBuilder& node, const Known& inputs) {
+  const std::string_view op = node.op_type();
+  if (op == "Cast") return cast(node, inputs);
+  if (op == "Floor") return rounded_down(inputs[0]);
+  if (op == "Ceil") return rounded_up(inputs[0]);
+  if (op == "Identity") return inputs[0];
+  if (op == "Concat") return concat_floats(inputs);
+  std::optional<Integers> result;
+  if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") result = relabel(node, inputs);
+  if (op == "Gather") result = gather(node, inputs);
+  if (op == "Slice") result = slice(node, inputs);
+  if (result) result->divisor = inputs[0].divisor;
+  return result;
+}
+
+/// Whether a node of our own files computes an extent.
+bool is_own_extent(const NodeBuilder& node) { return node.output_name().starts_with("extent"); }
+
+/// The quotient that our files mean, whose dividends are extents.
+std::optional<Extent> quotient_of_extents(const Extent& a, const Extent& b) {
+  return b.is_at_least(1) ? std::optional(a.over(b)) : divide(a, b);
+}
+
+/// The rule of an operator that works element by element on integers, or null.
+BinaryRule elementwise_rule(const NodeBuilder& node) {
+  static constexpr std::pair<std::string_view, BinaryRule> kRules[] = {
+      {"Add", add},      {"Sub", subtract}, {"Mul", multiply}, {"Max", largest},
+      {"Min", smallest}, {"Equal", equal},  {"Less", less},    {"Greater", greater}};
+  const std::string_view op = node.op_type();
+  if (op == "Div") return is_own_extent(node) ? quotient_of_extents : divide;
+  if (op == "Mod") {
+    return node.int_attribute("fmod", 0) != 0 ? remainder_like_dividend : remainder;
+  }
+  const auto* found = std::ranges::find(kRules, op, [](const auto& rule) { return rule.first; });
+  return found == std::end(kRules) ? nullptr : found->second;
+}
+
+std::optional<Integers> evaluate_whole(NodeBuilder& node, const Known& inputs) {
+  const std::string_view op = node.op_type();
+  if (const BinaryRule rule = elementwise_rule(node)) {
+    const bool compares = op == "Equal" || op == "Less" || op == "Greater";
+    return compares ? truth(elementwise(inputs, rule)) : elementwise(inputs, rule);
+  }
+  if (op == "Neg") return negated(inputs[0]);
   if (op == "Where") return where(inputs);
   if (op == "Gather") return gather(node, inputs);
   if (op == "Concat") return concat(inputs);
   if (op == "Slice") return slice(node, inputs);
   if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") return relabel(node, inputs);
   if (op == "ReduceProd" && inputs.size() == 1) return reduce_product(node, inputs);
+  if (op == "ReduceMin") return reduce_extreme(node, inputs, smallest);
+  if (op == "ReduceMax") return reduce_extreme(node, inputs, largest);
   if (op == "Range") return range(inputs);
   if (op == "ConstantOfShape") return filled(node, inputs);
   if (op == "Cast") return cast(node, inputs);
   if (op == "Identity") return inputs[0];
   return std::nullopt;
+}
+
+std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
+  const auto is_matrix = [](const Integers& input) { return input.columns != 0; };
+  const auto is_float = [](const Integers& input) {
+    return input.element == ir::ElementType::kFloat32;
+  };
+  if (std::ranges::any_of(inputs, is_matrix)) return evaluate_matrix(node, inputs);
+  if (node.op_type() == "Reshape" && inputs.size() == 2 && inputs[1].values.size() == 2) {
+    return as_matrix(inputs);
+  }
+  if (std::ranges::any_of(inputs, is_float)) return evaluate_floats(node, inputs);
+  return evaluate_whole(node, inputs);
 }
 
 }  // namespace
@@ -316,7 +491,30 @@ ir::Dim checked_dim(const Extent& extent) {
   return ir::dim_of(extent);
 }
 
+std::optional<Ratio> ratio_of(float scale, bool divides) {
+  constexpr std::int64_t kMaxDivisor = 1024;
+  constexpr std::int64_t kMaxImage = 1 << 14;
+  if (!(scale > 1e-6F && scale < 1e6F)) return std::nullopt;
+  const auto agrees = [&](const Ratio& ratio) {
+    for (std::int64_t n = 1; n <= kMaxImage; ++n) {
+      const auto extent = static_cast<float>(n);
+      const float found = std::floor(divides ? extent / scale : extent * scale);
+      const auto exact = divides ? n * ratio.below / ratio.above : n * ratio.above / ratio.below;
+      if (found != static_cast<float>(exact)) return false;
+    }
+    return true;
+  };
+  for (std::int64_t below = 1; below <= kMaxDivisor; ++below) {
+    const double product = static_cast<double>(scale) * static_cast<double>(below);
+    const Ratio ratio{std::llround(product), below};
+    const double miss = std::abs(product - static_cast<double>(ratio.above));
+    if (ratio.above >= 1 && miss <= product * 0x1p-22 && agrees(ratio)) return ratio;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<std::int64_t>> Integers::numbers() const {
+  if (!is_plain()) return std::nullopt;
   std::vector<std::int64_t> result;
   for (const Extent& extent : values) {
     const auto number = extent.number();
@@ -359,9 +557,10 @@ bool evaluate_integers(NodeBuilder& node) {
   if (node.op_type() == "Shape" || node.op_type() == "Size") {
     result = shape_of(node);
   } else {
-    const auto inputs = known_inputs(node);
-    if (!inputs) return false;
-    if (!inputs->empty()) result = evaluate(node, *inputs);
+    if (node.op_type() == "Mul" || node.op_type() == "Div") result = scaled(node);
+    const auto inputs = result ? std::nullopt : known_inputs(node);
+    if (!result && !inputs) return false;
+    if (inputs && !inputs->empty()) result = evaluate(node, *inputs);
   }
   if (!result || result->values.size() > kMaxIntegers) return false;
   node.set_output(std::move(*result));

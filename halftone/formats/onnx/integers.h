@@ -20,13 +20,26 @@ using ir::Extent;
 /// An extent of a shape. @throws Error kShape if it is negative
 ir::Dim checked_dim(const Extent& extent);
 
-/// A scalar or vector of extents.
+/// Whole numbers of which a scale is the quotient, so that the product with the extent of an image,
+/// or the extent divided by the scale, rounded down, is that of runtimes, which compute in float32.
+struct Ratio {
+  std::int64_t above = 1;
+  std::int64_t below = 1;
+};
+/// @return nothing for a scale that is no such quotient
+std::optional<Ratio> ratio_of(float scale, bool divides = false);
+
+/// A scalar, vector or matrix of extents. Floats are those that shape arithmetic makes of extents.
 struct Integers {
   bool is_scalar = false;
   ir::ElementType element = ir::ElementType::kInt64;
   std::vector<Extent> values;
+  std::int64_t divisor = 1;  ///< of all values, for floats
+  std::size_t columns = 0;   ///< of a matrix, whose rows are one after another
 
-  /// The values as integers; nullopt if one of them depends on a symbol.
+  /// Whether they are whole numbers in a scalar or vector.
+  [[nodiscard]] bool is_plain() const { return divisor == 1 && columns == 0; }
+  /// The values as integers; nullopt if one of them depends on a symbol, or they are not plain.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers() const;
 
   bool operator==(const Integers&) const = default;

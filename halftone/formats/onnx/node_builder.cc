@@ -310,7 +310,9 @@ std::optional<Integers> NodeBuilder::integers(std::size_t i) {
   if (!has_input(i)) return std::nullopt;
   const auto found = state_.bindings.find(proto_.input(static_cast<int>(i)));
   if (found == state_.bindings.end()) return std::nullopt;
-  if (const auto* known = std::get_if<Integers>(&found->second)) return *known;
+  if (const auto* known = std::get_if<Integers>(&found->second)) {
+    return known->is_plain() ? std::optional(*known) : std::nullopt;
+  }
   const auto* id = std::get_if<ir::ValueId>(&found->second);
   const ir::Tensor* tensor = id == nullptr ? nullptr : constant(*id);
   return tensor == nullptr ? std::nullopt : integers_of(*tensor);

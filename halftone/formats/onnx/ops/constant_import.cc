@@ -5,14 +5,19 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
-#include <set>
+#include <optional>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 
 namespace halftone::formats::onnx {
 namespace {
+
+using ir::BinaryKind;
+using ir::ElementType;
+using ir::ValueId;
 
 template <typename T>
 ir::Tensor vector_of(const std::vector<T>& values) {
@@ -59,7 +64,7 @@ ir::Shape stated_shape(NodeBuilder& node) {
 void build_constant_of_shape(NodeBuilder& node) {
   const ir::Shape shape = stated_shape(node);
   auto value = node.tensor_attribute("value");
-  if (!value) value = ir::Tensor(ir::ElementType::kFloat32, {1});
+  if (!value) value = ir::Tensor(ElementType::kFloat32, {1});
   if (value->size() != 1) {
     fail(ErrorKind::kFormat, "value: expected one number, found " + std::to_string(value->size()));
   }
@@ -80,59 +85,77 @@ void build_shape_arithmetic(NodeBuilder& /*node*/) {
   NodeBuilder::unsupported("expected inputs known during the import");
 }
 
-/// The count of a Range whose ends the network computes.
-Extent computed_count(NodeBuilder& node, const Extent& start, const Extent& end,
-                      std::int64_t step) {
-  const auto scalar = [&](const Extent& number) {
-    const Integers one{true, ir::ElementType::kInt64, {number}};
-    return node.state().add_integers(node.output_name() + "/end", one);
+/// The quotient of integers, rounded up, where both are values: of a step forward or backward.
+ValueId whole_steps(NodeBuilder& node, ValueId length, ValueId step) {
+  const auto whole = [&](double number) { return node.add_scalar(number, ElementType::kInt64); };
+  const auto emit = [&](BinaryKind kind, ValueId a, ValueId b) {
+    return emit_binary(node, kind, a, b);
   };
-  const ir::ValueId length =
-      emit_binary(node, ir::BinaryKind::kMax,
-                  emit_binary(node, ir::BinaryKind::kSub, scalar(end), scalar(start)), scalar(0));
-  const ir::ValueId rounded = emit_binary(node, ir::BinaryKind::kAdd, length, scalar(step - 1));
-  return node.computed_extent(emit_binary(node, ir::BinaryKind::kDiv, rounded, scalar(step)));
+  const ValueId backward = emit(BinaryKind::kLess, step, whole(0));
+  const ValueId more = emit_where(node, backward, whole(1), whole(-1));
+  const ValueId reached = emit(BinaryKind::kAdd, emit(BinaryKind::kAdd, length, step), more);
+  return emit(BinaryKind::kDiv, reached, step);
 }
 
-/// Whether an extent has symbols that the network computes.
-bool has_computed(const Extent& extent) {
-  std::set<std::string> names;
-  extent.add_symbols(names);
-  return std::ranges::any_of(names, ir::is_computed);
+/// The count of a Range of values: max(0, ceil((end - start) / step)).
+Extent computed_count(NodeBuilder& node, const std::array<ValueId, 3>& ends) {
+  const auto& [start, end, step] = ends;
+  const ValueId length = emit_binary(node, BinaryKind::kSub, end, start);
+  ValueId steps{};
+  if (node.type(start).encoding.element == ElementType::kFloat32) {
+    const ValueId quotient = emit_binary(node, BinaryKind::kDiv, length, step);
+    steps =
+        emit_cast(node, ElementType::kInt64, emit_unary(node, ir::ActivationKind::kCeil, quotient));
+  } else {
+    steps = whole_steps(node, emit_cast(node, ElementType::kInt64, length),
+                        emit_cast(node, ElementType::kInt64, step));
+  }
+  const ValueId zero = node.add_scalar(0.0, ElementType::kInt64);
+  return node.computed_extent(emit_binary(node, BinaryKind::kMax, steps, zero));
 }
 
-/// A Range whose count is an open extent: start and step are numbers, the limit is an expression.
-/// @return false, with nothing added, for any other
-bool build_open_range(NodeBuilder& node) {
-  Extent ends[3];
-  const auto element =
-      node.integers(0) ? node.integers(0)->element : node.input_type(0).encoding.element;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto known = node.extents(i);
-    if (!known || known->values.size() != 1) return false;
+/// The count of a Range whose ends are known and open extents; nothing for others.
+std::optional<Extent> open_count(NodeBuilder& node) {
+  std::array<Extent, 3> ends;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto known = node.integers(i);
+    if (!known || known->values.size() != 1 || has_computed(known->values[0])) return std::nullopt;
     ends[i] = known->values[0];
   }
   const auto step = ends[2].number();
-  if (ends[0].is_number() && ends[1].is_number()) return false;
-  if (!step || *step < 1) NodeBuilder::unsupported("expected a step of at least 1");
-  const bool is_computed = has_computed(ends[0]) || has_computed(ends[1]);
-  const ir::Dim count = checked_dim(is_computed ? computed_count(node, ends[0], ends[1], *step)
-                                                : (ends[1] - ends[0] + *step - 1).over(*step));
-  const auto start = ends[0].number();
-  const ir::ValueId steps =
-      node.emit(ir::BroadcastTo{{count}}, {node.add_scalar(static_cast<double>(*step), element)});
-  const ir::ValueId sums = node.emit(ir::CumSum{0, true, false}, {steps});
-  const ir::ValueId first =
-      start ? node.add_scalar(static_cast<double>(*start), element) : node.input(0);
-  node.set_output(
-      0, start == 0 ? sums : node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {sums, first}));
-  return true;
+  if (!step || *step == 0) return std::nullopt;
+  const Extent length = *step > 0 ? ends[1] - ends[0] : ends[0] - ends[1];
+  const std::int64_t stride = *step > 0 ? *step : -*step;
+  return Extent::greatest(0, length + stride - 1).over(stride);
+}
+
+/// A Range that no constants determine: its count is an open extent or computed.
+void build_open_range(NodeBuilder& node) {
+  const auto known = open_count(node);
+  std::array<ValueId, 3> ends{};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (known && i == 1) continue;  // the count says it, also where it is no value
+    ends[i] = node.reshape(node.input(i), {});
+  }
+  const ElementType element = node.type(ends[0]).encoding.element;
+  const Extent count = known ? *known : computed_count(node, ends);
+  const ValueId at = counting(node, count, element);
+  const auto is_number = [&](std::size_t i, float number) {
+    const ir::Tensor* tensor = node.constant(ends[i]);
+    return tensor != nullptr && tensor->cast(ElementType::kFloat32).as<float>()[0] == number;
+  };
+  const ValueId steps = is_number(2, 1) ? at : emit_binary(node, BinaryKind::kMul, at, ends[2]);
+  node.set_output(0, is_number(0, 0) ? steps : emit_binary(node, BinaryKind::kAdd, steps, ends[0]));
 }
 
 /// Range: start, start + step, ... below the limit. The count determines the shape.
 void build_range(NodeBuilder& node) {
-  if (build_open_range(node)) return;
-  const ir::ElementType element = node.input_type(0).encoding.element;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto integers = node.integers(i);
+    const bool is_open = integers && !integers->numbers();
+    if (is_open || node.constant(node.input(i)) == nullptr) return build_open_range(node);
+  }
+  const ElementType element = node.input_type(0).encoding.element;
   double ends[3];
   for (std::size_t i = 0; i < 3; ++i) ends[i] = static_cast<double>(node.scalar_input(i));
   const double count = std::ceil((ends[1] - ends[0]) / ends[2]);
@@ -142,7 +165,7 @@ void build_range(NodeBuilder& node) {
                                 " by " + std::to_string(ends[2]));
   }
   const auto length = static_cast<ir::Dim>(std::max(count, 0.0));
-  ir::Tensor result = node.allocate(ir::ElementType::kFloat32, {length});
+  ir::Tensor result = node.allocate(ElementType::kFloat32, {length});
   const auto values = result.as<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(ends[0] + static_cast<double>(i) * ends[2]);
@@ -152,11 +175,11 @@ void build_range(NodeBuilder& node) {
 
 /// Ones on a diagonal of a matrix with the shape of the input.
 void build_eye_like(NodeBuilder& node) {
-  const ir::ValueType& like = node.input_type(0);
-  if (like.shape.rank() != 2 || !like.shape.is_static()) {
-    NodeBuilder::unsupported("expected a matrix of known extents, found " + like.to_string());
+  const ir::ValueType like = node.input_type(0);
+  if (like.shape.rank() != 2) {
+    fail(ErrorKind::kShape, "expected a matrix, found " + like.to_string());
   }
-  ir::ElementType element = like.encoding.element;
+  ElementType element = like.encoding.element;
   if (node.has_attribute("dtype")) {
     const auto wanted = element_of(static_cast<std::int32_t>(
         std::clamp<std::int64_t>(node.int_attribute("dtype", 0), 0, 1000)));
@@ -164,7 +187,12 @@ void build_eye_like(NodeBuilder& node) {
     element = *wanted;
   }
   const std::int64_t k = node.int_attribute("k", 0);
-  ir::Tensor eye = node.allocate(ir::ElementType::kFloat32, like.shape);
+  if (!like.shape.is_static()) {
+    const ValueId diagonal = node.add_scalar(static_cast<double>(k), ElementType::kInt64);
+    const ValueId mask = diagonal_mask(node, like.shape, BinaryKind::kEqual, diagonal);
+    return node.set_output(0, emit_cast(node, element, mask));
+  }
+  ir::Tensor eye = node.allocate(ElementType::kFloat32, like.shape);
   for (ir::Dim i = 0; i < like.shape[0]; ++i) {
     if (k < -i || k >= like.shape[1] - i) continue;
     eye.as<float>()[static_cast<std::size_t>(i * like.shape[1] + i + k)] = 1;
@@ -182,7 +210,7 @@ void build_window(NodeBuilder& node) {
   if (node.op_type() == "BlackmanWindow") terms = {0.42, 0.5, 0.08};
   const double steps =
       static_cast<double>(periodic ? size[0] : std::max<std::int64_t>(size[0] - 1, 1));
-  ir::Tensor window = node.allocate(ir::ElementType::kFloat32, {size[0]});
+  ir::Tensor window = node.allocate(ElementType::kFloat32, {size[0]});
   for (std::size_t i = 0; i < window.size(); ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / steps;
     window.as<float>()[i] =

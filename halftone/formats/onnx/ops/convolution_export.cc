@@ -81,11 +81,22 @@ std::vector<std::int64_t> pads_of(const ir::Window& window) {
   return pads;
 }
 
+/// Padding that follows an open extent is that of auto_pad.
+void set_pads(NodeProto& proto, const ir::Window& window) {
+  for (std::size_t i = 0; i < window.rank(); ++i) {
+    const ir::Extent before = ir::extent_of(window.pads_before[i]);
+    const ir::Extent all = before + ir::extent_of(window.pads_after[i]);
+    if (all.is_number()) continue;
+    return set_attribute(proto, "auto_pad", before == all.over(2) ? "SAME_UPPER" : "SAME_LOWER");
+  }
+  set_attribute(proto, "pads", pads_of(window));
+}
+
 void set_window(NodeProto& proto, const ir::Window& window, std::span<const ir::Dim> kernel) {
   set_attribute(proto, "kernel_shape", std::vector<std::int64_t>(kernel.begin(), kernel.end()));
   set_attribute(proto, "strides", window.strides);
   set_attribute(proto, "dilations", window.dilations);
-  set_attribute(proto, "pads", pads_of(window));
+  set_pads(proto, window);
 }
 
 /// Of a layer with weights.
@@ -186,7 +197,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pool& op) {
   set_attribute(proto, "kernel_shape", op.kernel);
   set_attribute(proto, "strides", op.window.strides);
   if (is_dilated) set_attribute(proto, "dilations", op.window.dilations);
-  set_attribute(proto, "pads", pads_of(op.window));
+  set_pads(proto, op.window);
   if (op.round_up) set_attribute(proto, "ceil_mode", std::int64_t{1});
   if (is_mean && op.count_padding) set_attribute(proto, "count_include_pad", std::int64_t{1});
 }

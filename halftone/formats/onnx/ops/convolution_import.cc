@@ -33,19 +33,17 @@ std::vector<Dim> list(NodeBuilder& node, const std::string& name, std::size_t ra
 }
 
 /// Padding for an output of ceil(extent / stride); an odd element goes before or after the image.
+/// That is k - 1 - (extent - 1) mod stride, or 0, for a kernel that covers k elements.
 void pad_to_same(ir::Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
                  bool odd_before) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    const bool is_open = ir::is_expression(extents[i]);
-    if (is_open && window.strides[i] != 1) {
-      NodeBuilder::unsupported("auto_pad with strides depends on the open extent");
-    }
-    const Dim extent = is_open ? 1 : extents[i];  // with a stride of 1 any has the same padding
-    const Dim count = (extent + window.strides[i] - 1) / window.strides[i];
-    const Dim reach = (count - 1) * window.strides[i] + ir::covered(kernel[i], window.dilations[i]);
-    const Dim padding = std::max<Dim>(reach - extent, 0);
-    window.pads_before[i] = odd_before ? (padding + 1) / 2 : padding / 2;
-    window.pads_after[i] = padding - window.pads_before[i];
+    const Extent last = ir::extent_of(extents[i]) - 1;
+    const Extent rest = last - last.over(window.strides[i]) * window.strides[i];
+    const Dim behind_one = ir::covered(kernel[i], window.dilations[i]) - 1;
+    const Extent padding = Extent::greatest(0, Extent(behind_one) - rest);
+    const Extent before = (odd_before ? padding + 1 : padding).over(2);
+    window.pads_before[i] = ir::dim_of(before);
+    window.pads_after[i] = ir::dim_of(padding - before);
   }
 }
 
@@ -150,19 +148,22 @@ ValueId transposed_weights(NodeBuilder& node, ValueId w, Dim groups) {
   return node.reshape(ordered, ir::Shape(joined));
 }
 
-/// Computes the padding for an output_shape and splits it between both ends.
+/// Computes the padding for some output extents and splits it between both ends.
 void pad_to_output(ir::ConvTranspose& op, std::span<const Dim> extents, std::span<const Dim> kernel,
-                   std::span<const Dim> wanted, bool odd_before) {
+                   std::span<const Extent> wanted, bool odd_before) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    const Dim all = (extents[i] - 1) * op.window.strides[i] +
-                    ir::covered(kernel[i], op.window.dilations[i]) + op.output_padding[i];
-    if (wanted[i] < 0 || wanted[i] >= kMaxPadding) {
+    const Extent all = (ir::extent_of(extents[i]) - 1) * op.window.strides[i] +
+                       ir::covered(kernel[i], op.window.dilations[i]) + op.output_padding[i];
+    const auto number = wanted[i].number();
+    if (number && (*number < 0 || *number >= kMaxPadding)) {
       fail(ErrorKind::kShape,
            "output_shape: expected extents of at least 0 and below 2^31, found " +
-               std::to_string(wanted[i]));
+               std::to_string(*number));
     }
-    const Dim cut = std::max<Dim>(all - wanted[i], 0);
-    if (all < wanted[i]) op.output_padding[i] += wanted[i] - all;
+    const auto beyond = (all - wanted[i]).number();
+    if (!beyond) NodeBuilder::unsupported("an output_shape of an open extent");
+    const Dim cut = std::max<Dim>(*beyond, 0);
+    if (*beyond < 0) op.output_padding[i] -= *beyond;
     op.window.pads_before[i] = odd_before ? (cut + 1) / 2 : cut / 2;
     op.window.pads_after[i] = cut - op.window.pads_before[i];
   }
@@ -174,14 +175,14 @@ void set_transposed_pads(NodeBuilder& node, ir::ConvTranspose& op, std::span<con
   const auto wanted = node.ints_attribute("output_shape");
   if (wanted) {
     if (wanted->size() < extents.size()) fail(ErrorKind::kShape, "output_shape is too short");
-    const auto spatial = std::span(*wanted).last(extents.size());
+    const std::vector<Extent> spatial(wanted->end() - std::ssize(extents), wanted->end());
     pad_to_output(op, extents, kernel, spatial, mode != "SAME_UPPER");
   } else if (mode == "NOTSET") {
     set_pads(node, op.window);
   } else if (mode != "VALID") {
-    std::vector<Dim> scaled;
+    std::vector<Extent> scaled;
     for (std::size_t i = 0; i < extents.size(); ++i) {
-      scaled.push_back(extents[i] * op.window.strides[i]);
+      scaled.push_back(ir::extent_of(extents[i]) * op.window.strides[i]);
     }
     pad_to_output(op, extents, kernel, scaled, mode == "SAME_LOWER");
   }

@@ -63,17 +63,24 @@ void build_fully_connected(NodeBuilder& node) {
   emit_layer(node, ir::FullyConnected{activation_of_code(fields.activation)}, fields);
 }
 
+/// The window of a layer, whose padding may follow open extents.
+ir::Window layer_window(NodeBuilder& node) {
+  const auto kernel = node.ints_attribute("kernel_shape");
+  if (!kernel || !node.has_attribute("auto_pad")) return stated_window(node);
+  return window_of(node, ir::spatial_extents(node.input_type(0).shape), *kernel);
+}
+
 void build_conv_in_basis(NodeBuilder& node) {
   const LowBitFields fields = read_fields(node);
   emit_layer(node,
-             ir::Conv{stated_window(node), node.int_attribute("group", 1),
+             ir::Conv{layer_window(node), node.int_attribute("group", 1),
                       activation_of_code(fields.activation)},
              fields);
 }
 
 void build_conv_transpose_in_basis(NodeBuilder& node) {
   const LowBitFields fields = read_fields(node);
-  const ir::Window window = stated_window(node);
+  const ir::Window window = layer_window(node);
   const std::vector<ir::Dim> none(window.rank(), 0);
   emit_layer(
       node,

@@ -2,9 +2,12 @@
 // Padding, repeating and reversing.
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 
 namespace halftone::formats::onnx {
@@ -22,10 +25,24 @@ ir::PadMode pad_mode(const NodeBuilder& node) {
   fail(ErrorKind::kFormat, "mode: expected constant, reflect, edge or wrap, found '" + name + "'");
 }
 
-/// Pads for every axis: all before, then all after.
-Numbers pads_of(NodeBuilder& node, std::size_t rank) {
+/// Pads by axis; negative ones remove elements.
+struct Pads {
+  std::vector<Extent> before;
+  std::vector<Extent> after;
+};
+
+/// Those that an attribute or input 1 states: all before, then all after.
+std::vector<Extent> stated_pads(NodeBuilder& node) {
+  if (node.opset() >= 11) {
+    if (const auto known = node.extents(1)) return known->values;
+  }
   const auto stated = numbers_of(node, node.opset() < 2 ? "paddings" : "pads", 1, 11);
   if (!stated) fail(ErrorKind::kFormat, "expected pads, found none");
+  return {stated->begin(), stated->end()};
+}
+
+Pads pads_of(NodeBuilder& node, std::size_t rank) {
+  const std::vector<Extent> stated = stated_pads(node);
   std::vector<std::size_t> axes = all_axes(rank);
   if (node.has_input(3)) {
     axes.clear();
@@ -33,30 +50,33 @@ Numbers pads_of(NodeBuilder& node, std::size_t rank) {
       axes.push_back(ir::normalized_axis(axis, rank));
     }
   }
-  if (stated->size() != 2 * axes.size()) {
+  if (stated.size() != 2 * axes.size()) {
     fail(ErrorKind::kShape, "pads: expected " + std::to_string(2 * axes.size()) +
-                                " numbers, found " + std::to_string(stated->size()));
+                                " numbers, found " + std::to_string(stated.size()));
   }
-  Numbers pads(2 * rank, 0);
+  Pads pads{std::vector<Extent>(rank, 0), std::vector<Extent>(rank, 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    pads[axes[i]] = (*stated)[i];
-    pads[rank + axes[i]] = (*stated)[axes.size() + i];
+    pads.before[axes[i]] = stated[i];
+    pads.after[axes[i]] = stated[axes.size() + i];
   }
   return pads;
 }
 
-/// Crops the elements that negative pads remove from an axis.
-ValueId cropped(NodeBuilder& node, ValueId x, std::size_t axis, std::int64_t before,
-                std::int64_t after) {
-  if (before >= 0 && after >= 0) return x;
-  const ir::Dim extent = node.type(x).shape[axis];
-  if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot select a part of the batch");
-  const std::int64_t front = -std::clamp<std::int64_t>(before, -extent, 0);
-  const std::int64_t back = -std::clamp<std::int64_t>(after, -extent, 0);
-  const std::int64_t count = extent - front - back;
-  if (count <= 0) fail(ErrorKind::kShape, "pads remove all of axis " + std::to_string(axis));
-  return node.emit(
-      ir::Slice{axis, static_cast<std::size_t>(front), 1, static_cast<std::size_t>(count)}, {x});
+/// Removes elements at both ends of an axis, at most all.
+/// @param front  how many, at least 0, as `back`
+ValueId cropped(NodeBuilder& node, ValueId x, std::size_t axis, const Extent& front,
+                const Extent& back) {
+  if (front == Extent(0) && back == Extent(0)) return x;
+  const ir::Dim dim = node.type(x).shape[axis];
+  if (ir::depends_on_batch(dim)) NodeBuilder::unsupported("cannot select a part of the batch");
+  const Extent extent = ir::extent_of(dim);
+  const Extent begin = Extent::least(front, extent);
+  const Extent count = Extent::greatest(0, extent - begin - back);
+  if (count == Extent(0))
+    fail(ErrorKind::kShape, "pads remove all of axis " + std::to_string(axis));
+  return node.emit(ir::Slice{axis, static_cast<std::size_t>(checked_dim(begin)), 1,
+                             static_cast<std::size_t>(checked_dim(count))},
+                   {x});
 }
 
 ValueId pad_value(NodeBuilder& node, ir::ElementType element) {
@@ -66,79 +86,88 @@ ValueId pad_value(NodeBuilder& node, ir::ElementType element) {
   return node.has_input(2) ? node.reshape(node.input(2), {}) : ir::kAbsent;
 }
 
-void build_pad(NodeBuilder& node) {
-  ValueId x = node.input(0);
-  const std::size_t rank = node.type(x).shape.rank();
-  const Numbers pads = pads_of(node, rank);
-  ir::Pad op{pad_mode(node), {}, {}};
+/// A value with its ends removed or padded.
+/// @param value  around it, a scalar; kAbsent: 0
+ValueId padded(NodeBuilder& node, ValueId x, const Pads& pads, ir::PadMode mode, ValueId value) {
+  ir::Pad op{mode, {}, {}};
   bool pads_nothing = true;
+  const std::size_t rank = node.type(x).shape.rank();
   for (std::size_t i = 0; i < rank; ++i) {
-    x = cropped(node, x, i, pads[i], pads[rank + i]);
-    op.before.push_back(static_cast<std::size_t>(std::max<std::int64_t>(pads[i], 0)));
-    op.after.push_back(static_cast<std::size_t>(std::max<std::int64_t>(pads[rank + i], 0)));
-    pads_nothing = pads_nothing && op.before[i] == 0 && op.after[i] == 0;
+    x = cropped(node, x, i, negative_part(node, pads.before[i]),
+                negative_part(node, pads.after[i]));
+    for (const auto& [pad, stated] :
+         {std::pair(&op.before, &pads.before[i]), std::pair(&op.after, &pads.after[i])}) {
+      pad->push_back(static_cast<std::size_t>(checked_dim(positive_part(node, *stated))));
+      pads_nothing = pads_nothing && pad->back() == 0;
+    }
   }
+  if (pads_nothing) return x;
   std::vector<ValueId> inputs{x};
-  if (op.mode == ir::PadMode::kConstant) {
-    const ValueId value = pad_value(node, node.type(x).encoding.element);
-    if (value != ir::kAbsent) inputs.push_back(value);
-  }
-  node.set_output(0, pads_nothing ? x : node.emit(std::move(op), std::move(inputs)));
+  if (value != ir::kAbsent) inputs.push_back(value);
+  return node.emit(std::move(op), std::move(inputs));
+}
+
+void build_pad(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::ValueType type = node.type(x);
+  const ir::PadMode mode = pad_mode(node);
+  const ValueId value =
+      mode == ir::PadMode::kConstant ? pad_value(node, type.encoding.element) : ir::kAbsent;
+  node.set_output(0, padded(node, x, pads_of(node, type.shape.rank()), mode, value));
 }
 
 /// Crops or pads the named axes to an extent, the same at both ends; the odd element goes behind.
 void build_center_crop_pad(NodeBuilder& node) {
-  ValueId x = node.input(0);
-  const std::size_t rank = node.type(x).shape.rank();
-  const Numbers shape = node.numbers_input(1);
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  const std::size_t rank = shape.rank();
+  const auto wanted = node.extents(1);
+  if (!wanted) NodeBuilder::unsupported("input 1: expected a vector of integers");
   const auto stated = node.ints_attribute("axes");
   std::vector<std::size_t> axes = all_axes(rank);
   if (stated) {
     axes.clear();
     for (const std::int64_t axis : *stated) axes.push_back(ir::normalized_axis(axis, rank));
   }
-  if (shape.size() != axes.size()) {
+  if (wanted->values.size() != axes.size()) {
     fail(ErrorKind::kShape, "shape: expected " + std::to_string(axes.size()) + " extents, found " +
-                                std::to_string(shape.size()));
+                                std::to_string(wanted->values.size()));
   }
-  ir::Pad pad{ir::PadMode::kConstant, std::vector<std::size_t>(rank, 0), {}};
-  pad.after = pad.before;
-  bool pads_nothing = true;
+  Pads pads{std::vector<Extent>(rank, 0), std::vector<Extent>(rank, 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const ir::Dim extent = node.type(x).shape[axes[i]];
-    if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot crop or pad the batch");
-    const std::int64_t missing = shape[i] - extent;
-    const std::int64_t front = std::abs(missing) / 2;
-    x = cropped(node, x, axes[i], std::min<std::int64_t>(0, missing < 0 ? -front : 0),
-                std::min<std::int64_t>(0, missing + front));
-    if (missing <= 0) continue;
-    pads_nothing = false;
-    pad.before[axes[i]] = static_cast<std::size_t>(front);
-    pad.after[axes[i]] = static_cast<std::size_t>(missing - front);
+    if (ir::depends_on_batch(shape[axes[i]]))
+      NodeBuilder::unsupported("cannot crop or pad the batch");
+    const Extent missing = wanted->values[i] - ir::extent_of(shape[axes[i]]);
+    const Extent added = Extent::greatest(0, missing);
+    const Extent removed = Extent::greatest(0, Extent(0) - missing);
+    pads.before[axes[i]] = added.over(2) - removed.over(2);
+    pads.after[axes[i]] = missing - pads.before[axes[i]];
   }
-  node.set_output(0, pads_nothing ? x : node.emit(std::move(pad), {x}));
+  node.set_output(0, padded(node, x, pads, ir::PadMode::kConstant, ir::kAbsent));
+}
+
+/// The number of tiles by axis.
+std::vector<Extent> repeats_of(NodeBuilder& node, std::size_t rank) {
+  const auto repeats = node.extents(1);
+  if (!repeats) NodeBuilder::unsupported("input 1: expected a vector of integers");
+  if (node.opset() >= 6) return repeats->values;
+  const Numbers axis = node.numbers_input(2);
+  if (repeats->values.size() != 1 || axis.size() != 1) {
+    fail(ErrorKind::kShape, "expected one number of tiles and one axis");
+  }
+  std::vector<Extent> all(rank, 1);
+  all[ir::normalized_axis(axis[0], rank)] = repeats->values[0];
+  return all;
 }
 
 void build_tile(NodeBuilder& node) {
   const ValueId x = node.input(0);
-  const std::size_t rank = node.type(x).shape.rank();
-  Numbers repeats = node.numbers_input(1);
-  if (node.opset() < 6) {
-    const Numbers axis = node.numbers_input(2);
-    if (repeats.size() != 1 || axis.size() != 1) {
-      fail(ErrorKind::kShape, "expected one number of tiles and one axis");
-    }
-    Numbers all(rank, 1);
-    all[ir::normalized_axis(axis[0], rank)] = repeats[0];
-    repeats = std::move(all);
-  }
   ir::Tile op;
-  for (const std::int64_t repeat : repeats) {
-    if (repeat < 0) {
-      fail(ErrorKind::kShape,
-           "repeats: expected numbers of at least 0, found " + std::to_string(repeat));
+  for (const Extent& repeat : repeats_of(node, node.type(x).shape.rank())) {
+    if (repeat.is_number() && *repeat.number() < 0) {
+      fail(ErrorKind::kShape, "repeats: expected numbers of at least 0, found " + repeat.text());
     }
-    op.repeats.push_back(static_cast<std::size_t>(repeat));
+    op.repeats.push_back(static_cast<std::size_t>(checked_dim(repeat)));
   }
   node.set_output(0, node.emit(std::move(op), {x}));
 }
@@ -162,21 +191,9 @@ void build_reverse_sequence(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {x, node.input(1)}));
 }
 
-/// Keeps the elements above or below a diagonal, with a constant mask.
-void build_trilu(NodeBuilder& node) {
-  const ValueId x = node.input(0);
-  const ir::ValueType type = node.type(x);
-  const std::size_t rank = type.shape.rank();
-  if (rank < 2) fail(ErrorKind::kShape, "expected a matrix, found " + type.to_string());
-  const ir::Shape matrix{type.shape[rank - 2], type.shape[rank - 1]};
-  if (!matrix.is_static()) NodeBuilder::unsupported("expected matrices without the batch axis");
-  std::int64_t k = 0;
-  if (node.has_input(1)) {
-    const Numbers numbers = node.numbers_input(1);
-    if (numbers.size() != 1) fail(ErrorKind::kShape, "k: expected one number");
-    k = std::clamp<std::int64_t>(numbers[0], -matrix[0], matrix[1]);
-  }
-  const bool upper = node.int_attribute("upper", 1) != 0;
+/// The mask of a Trilu as a constant.
+ValueId constant_mask(NodeBuilder& node, const ir::Shape& matrix, std::int64_t k, bool upper) {
+  k = std::clamp<std::int64_t>(k, -matrix[0], matrix[1]);
   ir::Tensor mask = node.allocate(ir::ElementType::kBool, matrix);
   const auto keeps = mask.as<std::uint8_t>();
   for (ir::Dim i = 0; i < matrix[0]; ++i) {
@@ -185,8 +202,33 @@ void build_trilu(NodeBuilder& node) {
           (upper ? j - i >= k : j - i <= k) ? 1 : 0;
     }
   }
+  return node.add_constant(std::move(mask));
+}
+
+/// Keeps the elements above or below a diagonal, with a mask.
+void build_trilu(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::ValueType type = node.type(x);
+  const std::size_t rank = type.shape.rank();
+  if (rank < 2) fail(ErrorKind::kShape, "expected a matrix, found " + type.to_string());
+  const ir::Shape matrix{type.shape[rank - 2], type.shape[rank - 1]};
+  if (std::ranges::any_of(matrix.dims(), ir::depends_on_batch)) {
+    NodeBuilder::unsupported("expected matrices without the batch axis");
+  }
+  const auto known = node.has_input(1) ? node.integers(1) : std::optional(Integers{true, {}, {0}});
+  const auto numbers = known ? known->numbers() : std::nullopt;
+  if (numbers && numbers->size() != 1) fail(ErrorKind::kShape, "k: expected one number");
+  const bool upper = node.int_attribute("upper", 1) != 0;
+  const auto compare = upper ? ir::BinaryKind::kGreaterOrEqual : ir::BinaryKind::kLessOrEqual;
+  const ValueId mask =
+      matrix.is_static() && numbers
+          ? constant_mask(node, matrix, (*numbers)[0], upper)
+          : diagonal_mask(node, matrix, compare,
+                          numbers ? node.add_scalar(static_cast<double>((*numbers)[0]),
+                                                    ir::ElementType::kInt64)
+                                  : node.reshape(node.input(1), {}));
   const ValueId zero = node.add_scalar(0.0, type.encoding.element);
-  node.set_output(0, emit_where(node, node.add_constant(std::move(mask)), x, zero));
+  node.set_output(0, emit_where(node, mask, x, zero));
 }
 
 constexpr ReaderEntry kExtendReaders[] = {

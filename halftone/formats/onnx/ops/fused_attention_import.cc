@@ -61,6 +61,7 @@ std::string padding_bias(NodeBuilder& node, Function& function, std::size_t inpu
   }
   std::string sees = "sees";
   if (shape.rank() == 1) {
+    if (ir::is_expression(keys)) NodeBuilder::unsupported("lengths of open extents");
     const std::string lengths = "lengths";
     with_int(function.add("Cast", {function.in(input)}, "counts"), "to", TensorProto::INT64);
     function.add("Unsqueeze", {"counts", function.integers("behind", {1})}, lengths);
@@ -113,7 +114,7 @@ void build_multi_head_attention(NodeBuilder& node) {
     NodeBuilder::unsupported("keys " + key.to_string() + " and values " + value.to_string());
   }
   const Dim past = node.has_input(mha::kPastKey) ? shape_of(node, mha::kPastKey, 4)[2] : 0;
-  const Dim keys = past + (is_flat ? key[1] : key[2]);
+  const Dim keys = ir::dim_of(ir::extent_of(past) + ir::extent_of(is_flat ? key[1] : key[2]));
   Function function(node, kOpset);
   const std::string q = with_bias(node, function, mha::kQuery, 0, query[2]);
   const Dim middle = query[2] + (is_flat ? key[2] : 0);

@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/function.h"
 #include "halftone/formats/onnx/registry.h"
 
@@ -77,7 +78,7 @@ void build_embed_normalization(NodeBuilder& node) {
     kPositionIds
   };
   const ir::Shape ids = node.input_type(kIds).shape;
-  if (ids.rank() != 2 || ids[1] < 1) {
+  if (ids.rank() != 2 || ir::depends_on_batch(ids[1])) {
     fail(ErrorKind::kShape, "expected ids [batch, steps], found " + ids.to_string());
   }
   const auto rows = [&](std::size_t table, ValueId indices) {
@@ -87,9 +88,7 @@ void build_embed_normalization(NodeBuilder& node) {
   if (node.has_input(kPositionIds)) {
     positions = node.input(kPositionIds);
   } else {
-    std::vector<std::int64_t> steps(static_cast<std::size_t>(ids[1]));
-    std::iota(steps.begin(), steps.end(), std::int64_t{0});
-    positions = node.add_constant(ir::Tensor::from<std::int64_t>({ids[1]}, std::span(steps)));
+    positions = counting(node, ir::extent_of(ids[1]), ir::ElementType::kInt64);
   }
   ValueId sum = emit_binary(node, ir::BinaryKind::kAdd, rows(kWords, node.input(kIds)),
                             rows(kPositions, positions));

@@ -112,6 +112,9 @@ void build_volume_sample(NodeBuilder& node, const ir::GridSample& op) {
     NodeBuilder::unsupported("volumes with cubic interpolation or reflection");
   }
   const ir::Shape shape = node.input_type(0).shape;
+  if (ir::has_expressions(shape) || ir::has_expressions(wanted)) {
+    NodeBuilder::unsupported("volumes of open extents, found " + shape.to_string());
+  }
   if (wanted.rank() != 5 || wanted[4] != 3) {
     fail(ErrorKind::kShape, "expected a grid [N, d, h, w, 3], found " + wanted.to_string());
   }

@@ -58,16 +58,26 @@ void build_scatter_nd(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {node.input(0), node.input(1), node.input(2)}));
 }
 
-void build_one_hot(NodeBuilder& node) {
-  const ValueId indices = whole_indices(node, 0);
+/// The number of classes, which the network may compute; of any numeric type in ONNX.
+std::size_t depth_of(NodeBuilder& node) {
+  const auto known = node.extents(1);
+  if (known && known->values.size() == 1 && !known->values[0].is_number()) {
+    if (known->values[0].depends_on_batch()) NodeBuilder::unsupported("a depth that is the batch");
+    return static_cast<std::size_t>(checked_dim(known->values[0]));
+  }
   const float depth = node.scalar_input(1);
   if (!(depth >= 1 && depth <= static_cast<float>(1U << 31))) {
     fail(ErrorKind::kShape,
          "depth: expected a number of at least 1, found " + std::to_string(depth));
   }
+  return static_cast<std::size_t>(depth);
+}
+
+void build_one_hot(NodeBuilder& node) {
+  const ValueId indices = whole_indices(node, 0);
+  const std::size_t depth = depth_of(node);
   const std::size_t rank = node.type(indices).shape.rank();
-  const ir::OneHot op{ir::normalized_axis(node.int_attribute("axis", -1), rank + 1),
-                      static_cast<std::size_t>(depth)};
+  const ir::OneHot op{ir::normalized_axis(node.int_attribute("axis", -1), rank + 1), depth};
   node.set_output(0, node.emit(op, {indices, node.input(2)}));
 }
 

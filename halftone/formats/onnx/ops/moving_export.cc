@@ -36,9 +36,13 @@ void set_reduction(Exporter& exporter, NodeProto& proto, ir::Scatter reduction) 
   set_attribute(proto, "reduction", to_string(reduction));
 }
 
-std::string add_numbers(Exporter& exporter, const char* role,
+/// A vector of numbers, or of extents.
+std::string add_numbers(Exporter& exporter, const Node& node, const char* role,
                         const std::vector<std::size_t>& numbers) {
-  return exporter.add_integers(role, {numbers.begin(), numbers.end()});
+  const std::vector<ir::Dim> dims(numbers.begin(), numbers.end());
+  const bool is_open = std::ranges::any_of(dims, ir::is_expression);
+  if (is_open) return add_shape(exporter, exporter.name(node.output), ir::Shape(dims));
+  return exporter.add_integers(role, {dims.begin(), dims.end()});
 }
 
 /// ONNX Runtime has no Where of booleans: (condition and a) or (not condition and b).
@@ -97,7 +101,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::ScatterND& 
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::OneHot& op) {
-  const std::string depth = exporter.add_integers("depth", {static_cast<std::int64_t>(op.depth)});
+  const std::string depth = add_numbers(exporter, node, "depth", {op.depth});
   NodeProto& proto = exporter.add_node(
       "OneHot", {exporter.read(node.inputs[0]), depth, exporter.read(node.inputs[1])},
       exporter.name(node.output));
@@ -109,7 +113,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pad& op) {
   std::vector<std::size_t> pads = op.before;
   pads.insert(pads.end(), op.after.begin(), op.after.end());
   std::vector<std::string> inputs{exporter.read(node.inputs[0]),
-                                  add_numbers(exporter, "pads", pads)};
+                                  add_numbers(exporter, node, "pads", pads)};
   if (node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent) {
     inputs.push_back(exporter.read(node.inputs[1]));
   }
@@ -131,7 +135,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Tile& op) {
-  add_like(exporter, node, "Tile", {add_numbers(exporter, "repeats", op.repeats)});
+  add_like(exporter, node, "Tile", {add_numbers(exporter, node, "repeats", op.repeats)});
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::ReverseSequence& op) {

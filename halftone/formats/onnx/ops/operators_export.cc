@@ -133,10 +133,12 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Concat& op)
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
 }
 
-/// A slice whose ends are computed.
+/// A slice whose ends are computed: counted from the end of the axis if it goes backward, where -1
+/// would be the last element.
 void export_open_slice(Exporter& exporter, const Node& node, const ir::Slice& op) {
-  const ir::Extent begin = ir::extent_of(static_cast<ir::Dim>(op.begin));
+  ir::Extent begin = ir::extent_of(static_cast<ir::Dim>(op.begin));
   const ir::Extent count = ir::extent_of(static_cast<ir::Dim>(op.count));
+  if (op.step < 0) begin = begin - ir::extent_of(exporter.type(node.inputs[0]).shape[op.axis]);
   std::vector<std::string> inputs{exporter.read(node.inputs[0])};
   inputs.push_back(add_extent(exporter, begin));
   inputs.push_back(add_extent(exporter, begin + count * op.step));

@@ -76,13 +76,9 @@ std::vector<float> numbers_if_any(NodeBuilder& node, std::size_t i) {
 /// The extent after scaling: a product in float32, rounded down, as runtimes compute it.
 std::size_t resized(ir::Dim extent, float scale) {
   if (ir::is_expression(extent)) {
-    // Exact for the sizes of images where the scale is a multiple of 2^-10.
-    constexpr std::int64_t kUnits = 1024;
-    const float units = scale * static_cast<float>(kUnits);
-    if (!(scale > 0) || units != std::floor(units) || units > 1e9F) {
-      NodeBuilder::unsupported("scale " + std::to_string(scale) + " of an open extent");
-    }
-    const Extent count = (ir::extent_of(extent) * static_cast<std::int64_t>(units)).over(kUnits);
+    const auto ratio = ratio_of(scale);
+    if (!ratio) NodeBuilder::unsupported("scale " + std::to_string(scale) + " of an open extent");
+    const Extent count = (ir::extent_of(extent) * ratio->above).over(ratio->below);
     return static_cast<std::size_t>(checked_dim(count));
   }
   const float count = std::floor(static_cast<float>(extent) * scale);
@@ -254,8 +250,8 @@ void build_resize(NodeBuilder& node) {
   }
   const bool crops = op.coordinates == Coordinates::kCropAndResize;
   const std::vector<float> roi = crops ? numbers_if_any(node, 1) : std::vector<float>{};
-  const auto sizes = node.has_input(3) ? node.integers(3) : std::optional(Integers{});
-  if (!sizes) NodeBuilder::unsupported("input 3: expected sizes known during the import");
+  const auto sizes = node.has_input(3) ? node.extents(3) : std::optional(Integers{});
+  if (!sizes) NodeBuilder::unsupported("input 3: expected a vector of integers");
   const auto requests = sizes->values.empty()
                             ? requests_by_scale(shape, axes, numbers_if_any(node, 2))
                             : requests_by_size(node, shape, sizes_of(sizes->values, axes, shape));

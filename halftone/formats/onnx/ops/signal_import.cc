@@ -10,6 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -138,10 +139,22 @@ void build_dft(NodeBuilder& node) {
 /// The frames [batch, frames, size, parts] of a signal [batch, length, parts].
 ValueId frames_of(NodeBuilder& node, ValueId x, Dim size, Dim step) {
   const Dim length = node.type(x).shape[1];
-  if (step < 1 || size < 1 || length < size) {
+  const bool is_open = ir::is_expression(length);
+  if (step < 1 || size < 1 || (length < size && !is_open)) {
     fail(ErrorKind::kShape, "frames of " + std::to_string(size) + " at steps of " +
                                 std::to_string(step) + " do not fit " +
                                 node.type(x).shape.to_string());
+  }
+  if (is_open) {
+    const Dim count = checked_dim((ir::extent_of(length) - size).over(step) + 1);
+    const auto whole = [&](Dim n) {
+      return counting(node, ir::extent_of(n), ir::ElementType::kInt64);
+    };
+    const ValueId stride = node.add_scalar(static_cast<double>(step), ir::ElementType::kInt64);
+    const ValueId first = emit_binary(node, ir::BinaryKind::kMul, whole(count), stride);
+    const ValueId at =
+        emit_binary(node, ir::BinaryKind::kAdd, node.reshape(first, {count, 1}), whole(size));
+    return node.emit(ir::Gather{1}, {x, at});
   }
   const Dim count = 1 + (length - size) / step;
   ir::Tensor indices = node.allocate(ir::ElementType::kInt64, {count, size});

@@ -6,6 +6,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/slicing.h"
 
@@ -24,41 +25,60 @@ std::int64_t clamped(std::int64_t position, ir::Dim extent, std::int64_t low, st
 constexpr std::int64_t kWholeAxis = std::int64_t{1} << 30;
 
 /// A position in an open extent, counted from the end if negative, and clamped.
-Extent clamped(const Extent& position, const Extent& extent) {
-  if (const auto number = position.number(); number && *number >= kWholeAxis) return extent;
-  const bool from_end = position.number() && *position.number() < 0;
+/// @param more  is added before it is clamped
+Extent clamped(const Extent& position, const Extent& extent, std::int64_t more) {
+  if (const auto number = position.number()) {
+    if (*number >= kWholeAxis) return extent;
+    if (*number <= -kWholeAxis) return 0;
+  }
+  const bool from_end = (Extent(0) - position).is_at_least(1);
   const Extent at = from_end ? position + extent : position;
-  return Extent::greatest(0, Extent::least(at, extent));
+  return Extent::greatest(0, Extent::least(at + more, extent));
 }
 
 /// The same for one that the network computes, and that may be negative.
-Extent computed_position(NodeBuilder& node, const Extent& position, const Extent& extent) {
-  const auto symbol = position.name();
-  if (position == extent) return extent;
-  if (!symbol || !ir::is_computed(*symbol)) return clamped(position, extent);
-  const auto scalar = [&](const Extent& number) {
-    const Integers one{true, ir::ElementType::kInt64, {number}};
-    return node.state().add_integers(node.output_name() + "/position", one);
-  };
-  const ValueId at = scalar(position);
-  const ValueId n = scalar(extent);
-  const ValueId zero = scalar(0);
-  const ValueId from_front = emit_where(node, emit_binary(node, ir::BinaryKind::kLess, at, zero),
-                                        emit_binary(node, ir::BinaryKind::kAdd, at, n), at);
+Extent computed_position(NodeBuilder& node, const Extent& position, const Extent& extent,
+                         std::int64_t more) {
+  const ValueId at = extent_value(node, position, "position");
+  const ValueId n = extent_value(node, extent, "position");
+  const ValueId zero = extent_value(node, 0, "position");
+  ValueId from_front = emit_where(node, emit_binary(node, ir::BinaryKind::kLess, at, zero),
+                                  emit_binary(node, ir::BinaryKind::kAdd, at, n), at);
+  if (more != 0) {
+    from_front =
+        emit_binary(node, ir::BinaryKind::kAdd, from_front, extent_value(node, more, "position"));
+  }
   return node.computed_extent(emit_binary(
       node, ir::BinaryKind::kMin, emit_binary(node, ir::BinaryKind::kMax, from_front, zero), n));
 }
 
-/// A slice whose ends or axis are open. Steps are forward.
+/// The number of elements in front of a position: that of an end of a slice forward, or that and
+/// the element itself for one backward.
+Extent elements_before(NodeBuilder& node, const Extent& position, const Extent& extent,
+                       bool backward) {
+  const auto symbol = position.name();
+  const std::int64_t more = backward ? 1 : 0;
+  if (symbol && ir::is_computed(*symbol) && position != extent) {
+    return computed_position(node, position, extent, more);
+  }
+  return clamped(position, extent, more);
+}
+
+/// A slice whose ends or axis are open.
 ValueId emit_open_slice(NodeBuilder& node, ValueId x, const OpenSlice& request) {
   const Extent extent = ir::extent_of(node.type(x).shape[request.axis]);
-  if (request.step < 1) NodeBuilder::unsupported("expected a step forward along an open extent");
-  const Extent begin = computed_position(node, request.start, extent);
-  const Extent end = Extent::greatest(begin, computed_position(node, request.end, extent));
-  const ir::Dim count = checked_dim((end - begin + request.step - 1).over(request.step));
-  if (begin == Extent(0) && request.step == 1 && ir::extent_of(count) == extent) return x;
+  const bool backward = request.step < 0;
+  const std::int64_t stride =
+      backward ? -std::max(request.step, -kWholeAxis) : std::min(request.step, kWholeAxis);
+  const Extent start = elements_before(node, request.start, extent, backward);
+  const Extent end = elements_before(node, request.end, extent, backward);
+  const Extent length =
+      backward ? start - Extent::least(start, end) : Extent::greatest(start, end) - start;
+  const ir::Dim count = checked_dim((length + stride - 1).over(stride));
+  const Extent begin = backward ? Extent::greatest(0, start - 1) : start;
+  if (request.step == 1 && begin == Extent(0) && ir::extent_of(count) == extent) return x;
   return node.emit(ir::Slice{request.axis, static_cast<std::size_t>(checked_dim(begin)),
-                             request.step, static_cast<std::size_t>(count)},
+                             backward ? -stride : stride, static_cast<std::size_t>(count)},
                    {x});
 }
 
@@ -79,21 +99,24 @@ ValueId emit_slice(NodeBuilder& node, ValueId x, const OpenSlice& open) {
 }
 
 /// Sizes of the parts of a Split: as stated, or equal with a smaller last part.
-Numbers split_sizes(NodeBuilder& node, ir::Dim extent) {
+std::vector<Extent> split_sizes(NodeBuilder& node, const Extent& extent) {
   if (node.opset() < 13) {
-    if (const auto sizes = node.ints_attribute("split")) return *sizes;
+    if (const auto sizes = node.ints_attribute("split")) return {sizes->begin(), sizes->end()};
   }
-  if (node.has_input(1)) return node.numbers_input(1);
+  if (node.has_input(1)) {
+    if (const auto sizes = node.extents(1)) return sizes->values;
+    NodeBuilder::unsupported("input 1: expected a vector of integers");
+  }
   const auto parts = static_cast<std::int64_t>(node.num_outputs());
   const std::int64_t count = node.int_attribute("num_outputs", parts);
   if (count != parts || parts < 1) {
     fail(ErrorKind::kFormat,
          "expected " + std::to_string(count) + " outputs, found " + std::to_string(parts));
   }
-  const std::int64_t size = (extent + parts - 1) / parts;
-  Numbers sizes;
+  const Extent size = (extent + parts - 1).over(parts);
+  std::vector<Extent> sizes;
   for (std::int64_t at = 0; at < parts; ++at) {
-    sizes.push_back(std::clamp<std::int64_t>(extent - at * size, 0, size));
+    sizes.push_back(Extent::greatest(0, Extent::least(size, extent - size * at)));
   }
   return sizes;
 }
@@ -177,24 +200,29 @@ void build_split(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (ir::is_expression(shape[axis])) NodeBuilder::unsupported("cannot split an open extent");
-  if (ir::is_batch(shape[axis])) NodeBuilder::unsupported("cannot select a part of the batch");
-  const Numbers sizes = split_sizes(node, shape[axis]);
+  if (ir::depends_on_batch(shape[axis])) {
+    NodeBuilder::unsupported("cannot select a part of the batch");
+  }
+  const Extent extent = ir::extent_of(shape[axis]);
+  const std::vector<Extent> sizes = split_sizes(node, extent);
   if (sizes.size() != node.num_outputs()) {
     fail(ErrorKind::kFormat, "expected " + std::to_string(sizes.size()) + " outputs, found " +
                                  std::to_string(node.num_outputs()));
   }
-  std::int64_t begin = 0;
+  Extent begin;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 0 || sizes[i] > shape[axis] - begin) break;
+    const Extent rest = extent - begin - sizes[i];
+    if (rest.is_number() && *rest.number() < 0) break;
+    if (sizes[i].is_number() && *sizes[i].number() < 0) break;
     // An empty part starts at a valid position.
-    const std::int64_t first = sizes[i] == 0 ? 0 : begin;
-    node.set_output(i, node.emit(ir::Slice{axis, static_cast<std::size_t>(first), 1,
-                                           static_cast<std::size_t>(sizes[i])},
+    const Extent first = sizes[i] == Extent(0) ? Extent(0) : begin;
+    node.set_output(i, node.emit(ir::Slice{axis, static_cast<std::size_t>(checked_dim(first)), 1,
+                                           static_cast<std::size_t>(checked_dim(sizes[i]))},
                                  {x}));
-    begin += sizes[i];
+    begin = begin + sizes[i];
   }
-  if (begin != shape[axis]) {
+  const Extent rest = extent - begin;
+  if (rest.is_number() && rest != Extent(0)) {
     fail(ErrorKind::kShape,
          "parts do not add up to axis " + std::to_string(axis) + " of " + shape.to_string());
   }

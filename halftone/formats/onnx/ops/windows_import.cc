@@ -49,9 +49,10 @@ ValueId padded(NodeBuilder& node, ValueId x, ir::Window& window, std::span<const
   pad.after = pad.before;
   bool pads_nothing = true;
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    const Dim reach =
-        (counts[i] - 1) * window.strides[i] + ir::covered(kernel[i], window.dilations[i]);
-    const Dim behind = std::max<Dim>(reach - extents[i] - window.pads_before[i], 0);
+    const Extent reach = (ir::extent_of(counts[i]) - 1) * window.strides[i] +
+                         ir::covered(kernel[i], window.dilations[i]);
+    const Extent inside = ir::extent_of(extents[i]) + ir::extent_of(window.pads_before[i]);
+    const Dim behind = ir::dim_of(Extent::greatest(0, reach - inside));
     pad.before[i + 1] = static_cast<std::size_t>(window.pads_before[i]);
     pad.after[i + 1] = static_cast<std::size_t>(behind);
     pads_nothing = pads_nothing && pad.before[i + 1] == 0 && behind == 0;

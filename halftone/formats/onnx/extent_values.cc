@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/extent_values.h"
+
+#include <algorithm>
+#include <set>
+
+#include "halftone/formats/onnx/emit.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::BinaryKind;
+using ir::ValueId;
+
+/// Whether a value is never below 0: a maximum with a constant that is not.
+bool is_never_negative(const NodeBuilder& node, const ir::Graph& graph, ValueId id) {
+  const auto producer = graph.producer(id);
+  if (!producer) return false;
+  const ir::Node& last = graph.node(*producer);
+  const auto* binary = std::get_if<ir::Binary>(&last.op);
+  if (binary == nullptr || binary->kind != BinaryKind::kMax) return false;
+  return std::ranges::any_of(last.inputs, [&](ValueId input) {
+    const ir::Tensor* tensor = node.constant(input);
+    return tensor != nullptr && tensor->element() == ir::ElementType::kInt64 &&
+           tensor->size() == 1 && tensor->as<std::int64_t>()[0] >= 0;
+  });
+}
+
+/// The value of a symbol that may be negative; nothing for other extents.
+std::optional<ValueId> signed_value(NodeBuilder& node, const Extent& integer) {
+  const auto symbol = integer.name();
+  if (!symbol || !ir::is_computed(*symbol)) return std::nullopt;
+  const ValueId value = extent_value(node, integer, "number");
+  if (is_never_negative(node, node.state().graph, value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+ValueId extent_value(NodeBuilder& node, const Extent& extent, const std::string& role) {
+  const Integers one{true, ir::ElementType::kInt64, {extent}};
+  return node.state().add_integers(node.output_name() + "/" + role, one);
+}
+
+bool has_computed(const Extent& extent) {
+  std::set<std::string> names;
+  extent.add_symbols(names);
+  return std::ranges::any_of(names, ir::is_computed);
+}
+
+Extent positive_part(NodeBuilder& node, const Extent& integer) {
+  const auto value = signed_value(node, integer);
+  if (!value) return Extent::greatest(0, integer);
+  const ValueId zero = node.add_scalar(0.0, ir::ElementType::kInt64);
+  return node.computed_extent(emit_binary(node, BinaryKind::kMax, *value, zero));
+}
+
+Extent negative_part(NodeBuilder& node, const Extent& integer) {
+  const auto value = signed_value(node, integer);
+  if (!value) return Extent::greatest(0, Extent(0) - integer);
+  const ValueId zero = node.add_scalar(0.0, ir::ElementType::kInt64);
+  const ValueId negative = emit_binary(node, BinaryKind::kSub, zero, *value);
+  return node.computed_extent(emit_binary(node, BinaryKind::kMax, negative, zero));
+}
+
+ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element) {
+  const ValueId ones =
+      node.emit(ir::BroadcastTo{{checked_dim(count)}}, {node.add_scalar(1.0, element)});
+  return node.emit(ir::CumSum{0, true, false}, {ones});
+}
+
+ValueId diagonal_mask(NodeBuilder& node, const ir::Shape& matrix, BinaryKind compare, ValueId k) {
+  const ValueId cols = counting(node, ir::extent_of(matrix[1]), ir::ElementType::kInt64);
+  const ValueId rows = counting(node, ir::extent_of(matrix[0]), ir::ElementType::kInt64);
+  const ValueId column = node.reshape(rows, {matrix[0], 1});
+  return emit_binary(node, compare, emit_binary(node, BinaryKind::kSub, cols, column), k);
+}
+
+}  // namespace halftone::formats::onnx

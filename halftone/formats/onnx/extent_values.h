@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extents as operands of operators, and numbers that the network computes as extents.
+#pragma once
+
+#include <string>
+
+#include "halftone/formats/onnx/node_builder.h"
+
+namespace halftone::formats::onnx {
+
+/// An extent as a value, int64 [].
+/// @throws Error as ImportState::add_integers()
+ir::ValueId extent_value(NodeBuilder& node, const Extent& extent, const std::string& role);
+
+/// Whether an extent has symbols that the network computes.
+bool has_computed(const Extent& extent);
+
+/// The larger of an integer and 0. A number that the network computes may be negative; as a part of
+/// an expression it may not.
+Extent positive_part(NodeBuilder& node, const Extent& integer);
+/// The larger of its negative and 0.
+Extent negative_part(NodeBuilder& node, const Extent& integer);
+
+/// 0, 1, 2, .. below an extent, in an element type.
+ir::ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element);
+
+/// Which elements of a matrix lie on a diagonal or above or below it: kBool [rows, cols], where
+/// col - row and k, int64 [], compare so.
+ir::ValueId diagonal_mask(NodeBuilder& node, const ir::Shape& matrix, ir::BinaryKind compare,
+                          ir::ValueId k);
+
+}  // namespace halftone::formats::onnx
