@@ -124,6 +124,53 @@ TEST(OpenExtents, StayInWhatIsQuantized) {
                [&] { (void)to_bytes(open, "circle"); });
 }
 
+/// A layer with a stride whose padding follows the width, behind as many repeats and zeros.
+Network padded_network(Dim cols) {
+  ir::Graph graph;
+  Random random(5);
+  const auto x = graph.add_input("x", ir::test::float_type({kBatch, 4, cols, 2}));
+  const auto w = graph.add_constant("w", ir::test::uniform_tensor({8, 3, 3, 2}, random, -1, 1));
+  const ir::Extent width = ir::extent_of(cols);
+  const ir::Extent missing = width * -1 - (width * -1).over(4) * 4;  // to a multiple of 4
+  const auto extent = [](const ir::Extent& of) { return static_cast<std::size_t>(ir::dim_of(of)); };
+  const ir::Pad pad{ir::PadMode::kConstant, {0, 0, 0, 0}, {0, 0, extent(missing), 0}};
+  const auto z = graph.add_node("pad", pad, {x});
+  const auto more = graph.add_node("tile", ir::Tile{{1, 1, 2, 1}}, {z});
+  const ir::Extent last = (width + missing) * 2 - 1;
+  const ir::Extent padding = ir::Extent::greatest(0, ir::Extent(2) - last + last.over(2) * 2);
+  ir::Window window = ir::plain_window(2);
+  window.strides = {1, 2};
+  window.pads_after[1] = ir::dim_of(padding);
+  graph.add_output(graph.add_node("layer", ir::Conv{window, 1, {}}, {more, w}));
+  return Network(std::move(graph), "images");
+}
+
+TEST(OpenExtents, ArePaddingOfFittedLayers) {
+  const Network open = padded_network(symbol("W"));
+  const auto form = open_form(open, samples({4, 4, 6, 2}));
+  ASSERT_TRUE(form.has_value());
+  ir::Graph graph = form->filled();
+  const auto reason = reopen(form, graph);
+  EXPECT_FALSE(reason.has_value()) << *reason;
+  const Network reopened(std::move(graph), "images");
+  const Network read = load(to_bytes(reopened, "onnx"), "read");
+  for (const Dim cols : {6, 8, 13}) {
+    std::vector<ir::Tensor> x;
+    x.push_back(ir::test::counting({2, 4, cols, 2}));
+    const auto expected = run(padded_network(cols), x);
+    EXPECT_TRUE(std::ranges::equal(run(reopened, x)[0].bytes(), expected[0].bytes()));
+    EXPECT_TRUE(std::ranges::equal(run(read, x)[0].bytes(), expected[0].bytes()));
+  }
+}
+
+TEST(OpenExtents, OfAllAxesTakeSamplesOneByOne) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({symbol("rows"), symbol("steps")}));
+  graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kRelu}}, {x}));
+  const Network open(std::move(graph), "steps");
+  EXPECT_EQ(sizes_of(open, samples({4, 7})), (ir::Sizes{{"rows", 1}, {"steps", 7}}));
+}
+
 TEST(OpenExtents, AreRefusedWhereTheyAreThoseOfSamples) {
   const std::optional<OpenForm> form = open_form(open_network(), samples({4, 8, 6, 2}));
   ASSERT_TRUE(form.has_value());

@@ -66,6 +66,14 @@ std::optional<ir::Shape> filled(const ir::Shape& input, const data::SampleShape&
     if (axis < input.rank() && ir::is_expression(input[axis])) continue;
     if (auto found = filled_along(input, axis, sample)) return found;
   }
+  // An open axis may be that of samples, of which each is one.
+  for (std::size_t axis = 0; axis < input.rank(); ++axis) {
+    if (!ir::is_expression(input[axis])) continue;
+    auto found = filled_along(input, axis, sample);
+    if (!found) continue;
+    (*found)[axis] = 1;
+    return found;
+  }
   return std::nullopt;
 }
 
