@@ -7,6 +7,7 @@ Usage: serve_test.py HALFTONE
 Skipped (exit code 77) where the build has no server, for want of libcpp-httplib-dev.
 """
 
+import base64
 import concurrent.futures
 import http.client
 import json
@@ -331,6 +332,47 @@ def check_openai(server: Server) -> None:
             assert error.body["param"] in ("model", "temperature"), error.body
 
 
+def check_embeddings(server: Server) -> None:
+    path = "/v1/embeddings"
+    texts = ["Once", "upon a time", "a"]
+    status, found = server.ask(path, {"model": "tiny", "input": texts})
+    expect("status", 200, status)
+    vectors = [each["embedding"] for each in found["data"]]
+    expect("widths", [16] * 3, [len(vector) for vector in vectors])
+    for vector in vectors:
+        assert abs(sum(x * x for x in vector) - 1) < 1e-6, vector
+    tokens = [server.ask("/tokenize", {"content": text})[1]["tokens"] for text in texts]
+    expect("usage", sum(map(len, tokens)), found["usage"]["total_tokens"])
+    _, same = server.ask(path, {"input": tokens})
+    expect("tokens", vectors, [each["embedding"] for each in same["data"]])
+    _, packed = server.ask(path, {"input": texts[1], "encoding_format": "base64"})
+    packed = struct.unpack("<16f", base64.b64decode(packed["data"][0]["embedding"]))
+    expect("base64", [struct.unpack("<f", struct.pack("<f", x))[0] for x in vectors[1]],
+           list(packed))
+    _, short = server.ask(path, {"input": texts[0], "dimensions": 4})
+    length = sum(x * x for x in vectors[0][:4]) ** 0.5
+    for x, y in zip(vectors[0], short["data"][0]["embedding"], strict=False):
+        assert abs(x / length - y) < 1e-6, short
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        bodies = [{"input": texts[i % 3]} for i in range(24)]
+        for i, (_, found) in enumerate(pool.map(lambda body: server.ask(path, body), bodies)):
+            expect("among others", vectors[i % 3], found["data"][0]["embedding"])
+    for body, param in (({}, "input"), ({"input": []}, "input"), ({"input": [[]]}, "input"),
+                        ({"input": "a", "dimensions": 17}, "dimensions"),
+                        ({"input": "a" * 99}, "input"), ({"input": [300]}, "input"),
+                        ({"input": "a", "encoding_format": "int8"}, "encoding_format")):
+        status, found = server.ask(path, body)
+        expect(f"{body}", (400, param), (status, found["error"]["param"]))
+    expect("another model", 404, server.ask(path, {"input": "a", "model": "b"})[0])
+    try:
+        import openai
+    except ImportError:
+        return
+    client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+    found = client.embeddings.create(model="tiny", input=texts)
+    assert max(abs(x - y) for x, y in zip(found.data[2].embedding, vectors[2], strict=True)) < 1e-7
+
+
 TOOLS = [
     {"type": "function", "function": {"name": "get_weather", "description": "Weather", "parameters": {
         "type": "object", "required": ["city", "days"], "properties": {
@@ -421,6 +463,7 @@ def main() -> int:
             check_refusals(server)
             check_schemas(server)
             check_hosts(server)
+            check_embeddings(server)
             check_openai(server)
             expect("exit code after SIGTERM", 0, server.stop())
         finally:

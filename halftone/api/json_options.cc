@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/json_options.h"
 
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "halftone/api/option_fields.h"
 #include "halftone/base/error.h"
@@ -61,6 +63,36 @@ std::vector<std::string> stops_of(const OrderedJson& value) {
   return stops;
 }
 
+double bias_of(const OrderedJson& value, const OrderedJson& all) {
+  constexpr double kNever = -1e9;
+  if (value == false) return kNever;
+  const bool is_good = value.is_number() && std::abs(value.get<double>()) <= 100;
+  if (!is_good) fail_value("logit_bias", "numbers from -100 to 100 by token", all);
+  return value.get<double>();
+}
+
+/// {"15043": -100}, or as llama.cpp has it, [[15043, false]].
+std::vector<v0::LogitBias> biases_of(const OrderedJson& value) {
+  std::vector<v0::LogitBias> biases;
+  const auto add = [&](const std::string& token, const OrderedJson& bias) {
+    v0::Token id = 0;
+    const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), id);
+    const bool is_token = error == std::errc() && end == token.data() + token.size() && id >= 0;
+    if (!is_token) fail_value("logit_bias", "numbers from -100 to 100 by token", value);
+    biases.push_back({id, bias_of(bias, value)});
+  };
+  if (value.is_object()) {
+    for (const auto& [token, bias] : value.items()) add(token, bias);
+    return biases;
+  }
+  if (!value.is_array()) fail_value("logit_bias", "numbers from -100 to 100 by token", value);
+  for (const OrderedJson& pair : value) {
+    const bool is_pair = pair.is_array() && pair.size() == 2;
+    add(is_pair ? pair[0].dump() : "", is_pair ? pair[1] : OrderedJson());
+  }
+  return biases;
+}
+
 }  // namespace
 
 void take_options(OrderedJson& request, v0::GenerateOptions& options) {
@@ -69,6 +101,11 @@ void take_options(OrderedJson& request, v0::GenerateOptions& options) {
     if (found == request.end() || field.name == "sequence" || field.name == "control") continue;
     if (!found->is_null()) set(field, *found);
     request.erase(field.name);
+  }
+  const auto bias = request.find("logit_bias");
+  if (bias != request.end()) {
+    if (!bias->is_null()) options.sampling.logit_bias = biases_of(*bias);
+    request.erase("logit_bias");
   }
   const auto stop = request.find("stop");
   if (stop == request.end()) return;

@@ -125,6 +125,10 @@ Fields fields_of(v0::SamplingOptions& o) {
       {"repeat_penalty", &o.repeat_penalty,
        "Above 1: makes tokens of the last --repeat-window less probable", Range::above(0)},
       {"repeat_window", &o.repeat_window, "Tokens that --repeat-penalty looks back"},
+      {"presence_penalty", &o.presence_penalty, "Taken from the logits of tokens written before",
+       Range::between(-2, 2)},
+      {"frequency_penalty", &o.frequency_penalty,
+       "Taken from the logit of a token for each time that it was written", Range::between(-2, 2)},
       {"seed", &o.seed, "Seed of the tokens that are drawn"},
   };
 }

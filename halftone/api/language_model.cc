@@ -81,6 +81,7 @@ TextModel TextModel::open(const std::filesystem::path& path, const OpenOptions& 
     const double cost = draft_cost(model.model(), *draft);
     model.model().set_draft(std::move(draft), cost);
   }
+  model.set_embedder(std::move(opened.open_embedder));
   return model;
 }
 

@@ -7,12 +7,15 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "halftone/api/form_cache.h"
+#include "halftone/api/text_embedding.h"
 #include "halftone/base/paths.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/constrain/constraint.h"
@@ -94,18 +97,37 @@ class TextModel {
   ///         else as lm::ChatTemplate::parsed() and map_file()
   [[nodiscard]] lm::ChatTemplate chat_template(std::string_view choice = "") const;
 
+  /// What gives vectors of texts, made when it is first asked for. By any thread.
+  /// @throws Error kUnsupported if the model has none; as lm::pooling_of() and lm::Decoder
+  [[nodiscard]] TextEmbedder& embedder() const;
+  /// Says how it is made.
+  void set_embedder(std::function<std::unique_ptr<TextEmbedder>()> open) {
+    embedding_ = std::make_unique<Embedding>();
+    embedding_->open = std::move(open);
+  }
+
   /// The tokens as constraints of texts need them.
   [[nodiscard]] const std::shared_ptr<const lm::ConstraintTokens>& constraint_tokens() const {
     return constraint_tokens_;
   }
+  /// Forms that texts of the model had.
+  [[nodiscard]] FormCache& forms() const { return *forms_; }
 
  private:
+  struct Embedding {
+    std::function<std::unique_ptr<TextEmbedder>()> open{};
+    std::once_flag once{};
+    std::unique_ptr<TextEmbedder> embedder{};
+  };
+
   std::string name_;
   lm::ModelTexts texts_;
   std::unique_ptr<lm::TokenModel> model_;
   std::size_t trained_context_;
   std::string device_;
   std::shared_ptr<const lm::ConstraintTokens> constraint_tokens_;  // shared by texts in progress
+  std::unique_ptr<FormCache> forms_ = std::make_unique<FormCache>();
+  std::unique_ptr<Embedding> embedding_;
 };
 
 /// On a rank that is not the first: computes its part of the model that the first one opens with

@@ -4,6 +4,7 @@
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_report.h"
 #include "halftone/api/language_speed.h"
+#include "halftone/api/text_embedding.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
 #include "halftone/base/error.h"
@@ -42,6 +43,20 @@ std::string TextModel::token_text(lm::TokenId /*token*/) const { fail_without_te
 lm::TokenId TextModel::begin_token() const { fail_without_text(); }
 
 lm::ChatTemplate TextModel::chat_template(std::string_view /*choice*/) const {
+  fail_without_text();
+}
+
+TextEmbedder& TextModel::embedder() const { fail_without_text(); }
+
+std::vector<std::vector<float>> embed(const TextModel& /*model*/,
+                                      std::span<const std::string> /*texts*/,
+                                      std::size_t /*dimensions*/) {
+  fail_without_text();
+}
+
+std::vector<std::vector<float>> embed_tokens(const TextModel& /*model*/,
+                                             std::span<const std::vector<lm::TokenId>> /*texts*/,
+                                             std::size_t /*dimensions*/) {
   fail_without_text();
 }
 

@@ -41,20 +41,28 @@ data::NpyArray to_array(const ir::Tensor& tensor) {
   return data::make_npy(tensor.as<std::uint8_t>(), std::move(shape));
 }
 
+ir::Tensor to_tensor(const data::NpyArray& array, ir::ElementType element) {
+  const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
+  if (std::ranges::count(array.shape, 0U) > 0) {
+    fail(ErrorKind::kShape, "expected at least one sample, found shape " + shape.to_string());
+  }
+  if (element == ir::ElementType::kFloat32) return ir::Tensor::from<float>(shape, array.floats());
+  return ir::Tensor::from<std::int64_t>(shape, array.integers()).cast(element);
+}
+
 }  // namespace
 
 ir::Tensor read_tensor(const std::filesystem::path& path, ir::ElementType element) {
   const data::NpyArray array = data::read_npy(path);
-  const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
-  return with_context(path.string(), [&] {
-    if (std::ranges::count(array.shape, 0U) > 0) {
-      fail(ErrorKind::kShape, "expected at least one sample, found shape " + shape.to_string());
-    }
-    if (element == ir::ElementType::kFloat32) {
-      return ir::Tensor::from<float>(shape, array.floats());
-    }
-    return ir::Tensor::from<std::int64_t>(shape, array.integers()).cast(element);
-  });
+  return with_context(path.string(), [&] { return to_tensor(array, element); });
+}
+
+ir::Tensor read_tensor(std::span<const std::byte> file, ir::ElementType element) {
+  return to_tensor(data::parse_npy(file), element);
+}
+
+std::vector<std::byte> npy_of(const ir::Tensor& tensor) {
+  return data::npy_bytes(to_array(tensor));
 }
 
 void write_tensor(const std::filesystem::path& path, const ir::Tensor& tensor) {

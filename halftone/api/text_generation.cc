@@ -44,29 +44,36 @@ std::string text_or_file(const std::string& given, bool is_text) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The grammar that a text has to follow; none: any text.
-std::optional<lm::Grammar> grammar_of(const v0::GenerateOptions& options) {
+/// The form that a text has to have; null: any.
+std::shared_ptr<lm::TextForm> form_of(const TextModel& model, const v0::GenerateOptions& options) {
   if (!options.json_schema.empty() && !options.grammar.empty()) {
     fail(ErrorKind::kUsage, "expected either a JSON schema or a grammar, found both");
   }
-  if (options.json_schema == "json") return lm::grammar_of_json_objects();
+  const auto made = [&](const std::string& text, lm::Grammar (*grammar_of)(std::string_view)) {
+    const char* kind = grammar_of == lm::parse_grammar ? "grammar " : "schema ";
+    return model.forms().get(kind + text, [&] {
+      return std::make_shared<lm::TextForm>(std::make_shared<lm::Grammar>(grammar_of(text)),
+                                            model.constraint_tokens());
+    });
+  };
+  if (options.json_schema == "json") {
+    return made("json", [](std::string_view) { return lm::grammar_of_json_objects(); });
+  }
   if (!options.json_schema.empty()) {
     const std::size_t first = options.json_schema.find_first_not_of(" \t\r\n");
     const bool is_text = first != std::string::npos && options.json_schema[first] == '{';
-    return lm::grammar_of_schema(text_or_file(options.json_schema, is_text));
+    return made(text_or_file(options.json_schema, is_text), lm::grammar_of_schema);
   }
-  if (options.grammar.empty()) return std::nullopt;
+  if (options.grammar.empty()) return nullptr;
   const bool is_text = options.grammar.find("::=") != std::string::npos;
-  return lm::parse_grammar(text_or_file(options.grammar, is_text));
+  return made(text_or_file(options.grammar, is_text), lm::parse_grammar);
 }
 
 /// Adds what ends the texts of a model, and what the text has to follow.
 void complete(const TextModel& model, lm::GenerateJob& job) {
   const auto& ends = model.texts().end_tokens;
   job.end_tokens.insert(job.end_tokens.end(), ends.begin(), ends.end());
-  if (std::optional<lm::Grammar> grammar = grammar_of(job)) {
-    job.form = {std::make_shared<lm::Grammar>(std::move(*grammar)), model.constraint_tokens()};
-  }
+  job.form = form_of(model, job);
 }
 
 bool begins_twice(const TextModel& model, std::span<const lm::TokenId> prompt) {

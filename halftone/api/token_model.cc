@@ -61,42 +61,9 @@ std::size_t context_bytes(const lm::Description& d, std::size_t context,
   return context * (tables + kept * options.sequences);
 }
 
-/// A model file with what its graphs depend on.
-class ModelSource {
- public:
-  /// @throws Error as open_token_model()
-  ModelSource(std::filesystem::path path, const OpenOptions& options)
-      : path_(std::move(path)),
-        sequences_(options.sequences),
-        cache_(cache_named(options.cache)),
-        model_(lm::open_model(path_)),
-        context_(options.context.value_or(0) != 0
-                     ? *options.context
-                     : std::min(kUsualContext, model_.description.context)) {
-    const bool uses_processor = options.device.empty() || options.device == "cpu";
-    if (context_ <= std::size_t{1} << 31 && uses_processor) {
-      require_memory(context_bytes(model_.description, context_, options),
-                     path_.string() + ": a context of " + std::to_string(context_) + " tokens");
-    }
-    if (!options.lora.empty()) adapter_ = lm::Adapter::open(options.lora, model_.description);
-  }
-
-  [[nodiscard]] lm::DecoderGraphs graphs() const {
-    return with_context(path_.string(), [&] {
-      return lm::build_decoder(model_.description, model_.weights,
-                               {sequences_, context_, cache_, adapter_ ? &*adapter_ : nullptr});
-    });
-  }
-  [[nodiscard]] std::size_t trained_context() const { return model_.description.context; }
-
- private:
-  std::filesystem::path path_;
-  std::size_t sequences_;
-  ir::CacheNumbers cache_;
-  lm::ModelParts model_;
-  std::size_t context_;
-  std::optional<lm::Adapter> adapter_;
-};
+bool uses_processor(const OpenOptions& options) {
+  return options.device.empty() || options.device == "cpu";
+}
 
 lm::DecoderOptions decoder_options(const OpenOptions& options, const std::string& device) {
   return {.threads = options.threads != 0 ? options.threads : num_threads(),
@@ -105,16 +72,80 @@ lm::DecoderOptions decoder_options(const OpenOptions& options, const std::string
           .device = device};
 }
 
+/// The files of a model and how it runs, of which decoders are made that share weights.
+class ModelSource {
+ public:
+  /// @throws Error as open_token_model()
+  ModelSource(std::filesystem::path path, const OpenOptions& options)
+      : path_(std::move(path)),
+        cache_(cache_named(options.cache)),
+        model_(lm::open_model(path_)),
+        context_(options.context.value_or(0) != 0
+                     ? *options.context
+                     : std::min(kUsualContext, model_.description.context)),
+        options_(options) {
+    if (uses_processor(options)) require_memory_of(options.sequences);
+    if (!options.lora.empty()) adapter_ = lm::Adapter::open(options.lora, model_.description);
+  }
+
+  [[nodiscard]] std::size_t trained_context() const { return model_.description.context; }
+  lm::DecoderGraphs graphs() { return graphs(options_.sequences, false); }
+  std::unique_ptr<lm::TokenModel> decoder(const std::string& device) {
+    return decoder(graphs(), device);
+  }
+  /// @throws Error as open_token_model()
+  std::unique_ptr<TextEmbedder> embedder() {
+    const lm::Pooling pooling = lm::pooling_of(path_);
+    require_memory_of(kEmbeddedTexts);
+    return std::make_unique<TextEmbedder>(decoder(graphs(kEmbeddedTexts, true), ""),
+                                          model_.description.width, pooling);
+  }
+
+ private:
+  static constexpr std::size_t kEmbeddedTexts = 4;  ///< at once
+
+  /// @throws Error kMemory if there is too little for the sequences
+  void require_memory_of(std::size_t sequences) const {
+    if (context_ > std::size_t{1} << 31) return;
+    OpenOptions options = options_;
+    options.sequences = sequences;
+    require_memory(context_bytes(model_.description, context_, options),
+                   path_.string() + ": a context of " + std::to_string(context_) + " tokens");
+  }
+  lm::DecoderGraphs graphs(std::size_t sequences, bool gives_rows) {
+    return with_context(path_.string(), [&] {
+      return lm::build_decoder(
+          model_.description, model_.weights,
+          {sequences, context_, cache_, adapter_ ? &*adapter_ : nullptr, &constants_, gives_rows});
+    });
+  }
+  std::unique_ptr<lm::TokenModel> decoder(lm::DecoderGraphs graphs, const std::string& device) {
+    lm::DecoderOptions options = decoder_options(options_, device);
+    options.execution.packed_weights = packed_;
+    return std::make_unique<lm::Decoder>(std::move(graphs), std::move(options));
+  }
+
+  std::filesystem::path path_;
+  ir::CacheNumbers cache_;
+  lm::ModelParts model_;
+  std::size_t context_;
+  OpenOptions options_;
+  std::optional<lm::Adapter> adapter_;
+  lm::SharedConstants constants_;
+  std::shared_ptr<runtime::PackedWeights> packed_ =
+      std::make_shared<runtime::PackedWeights>();  // shared by plans
+};
+
 /// This rank's part of a model; nothing if the first rank has left.
 std::optional<lm::RankModel> open_part(const std::filesystem::path& path,
                                        const OpenOptions& options, std::size_t& trained_context) {
   const lm::DecoderOptions how = decoder_options(options, "");
   const auto make = [&] {
-    if (options.device != "cpu" && options.device != "auto" && !options.device.empty()) {
+    if (options.device != "auto" && !uses_processor(options)) {
       fail(ErrorKind::kUnsupported,
            "device: ranks compute on their processors, found '" + options.device + "'");
     }
-    const ModelSource source(path, options);
+    ModelSource source(path, options);
     trained_context = source.trained_context();
     return source.graphs();
   };
@@ -127,6 +158,9 @@ OpenedTokenModel open_on_all_ranks(const std::filesystem::path& path, const Open
   std::optional<lm::RankModel> part = open_part(path, options, opened.trained_context);
   opened.model = std::make_unique<lm::Decoder>(std::move(part->graphs),
                                                decoder_options(options, ""), std::move(part->rows));
+  opened.open_embedder = []() -> std::unique_ptr<TextEmbedder> {
+    fail(ErrorKind::kUnsupported, "vectors of texts: expected one process, found several");
+  };
   return opened;
 }
 
@@ -153,19 +187,17 @@ OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDev
 OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options) {
   check_sequences(options.sequences);
   if (options.ranks != nullptr) return open_on_all_ranks(path, options);
-  const ModelSource source(path, options);
-  const auto open = [&](const std::string& device) -> std::unique_ptr<lm::TokenModel> {
-    return std::make_unique<lm::Decoder>(source.graphs(), decoder_options(options, device));
-  };
+  const auto source = std::make_shared<ModelSource>(path, options);  // kept for embedders
+  const auto open = [&](const std::string& device) { return source->decoder(device); };
   OpenedTokenModel opened;
   if (options.device == "auto") {
     opened = open_on_chosen(gpu::choose_device(), open, options.on_device);
   } else {
-    const bool uses_processor = options.device.empty() || options.device == "cpu";
-    opened = {.model = open(uses_processor ? "" : options.device),
-              .device = uses_processor ? "cpu" : options.device};
+    const std::string device = uses_processor(options) ? "" : options.device;
+    opened = {.model = open(device), .device = device.empty() ? "cpu" : device};
   }
-  opened.trained_context = source.trained_context();
+  opened.trained_context = source->trained_context();
+  opened.open_embedder = [source] { return source->embedder(); };
   return opened;
 }
 

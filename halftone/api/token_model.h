@@ -18,6 +18,7 @@ struct OpenedTokenModel {
   std::unique_ptr<lm::TokenModel> model{};
   std::size_t trained_context = 0;  ///< tokens that it was trained for; 0: not known
   std::string device{};             ///< "cpu", or as asked for; never "auto"
+  std::function<std::unique_ptr<TextEmbedder>()> open_embedder{};  ///< shares the weights
 };
 
 /// A model that runs on a device; "" is the processor.

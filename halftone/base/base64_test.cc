@@ -16,5 +16,13 @@ TEST(Base64, HasTheVectorsOfTheStandard) {
   EXPECT_EQ(to_base64("\xff\xfe"), "//4=");
 }
 
+TEST(Base64, IsReadAgain) {
+  for (const std::string text : {"", "f", "fo", "foo", "foobar", "\xff\xfe"}) {
+    EXPECT_EQ(from_base64(to_base64(text)), text);
+  }
+  EXPECT_EQ(from_base64("Zg"), "f") << "without padding";
+  EXPECT_EQ(from_base64("Z!"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace halftone

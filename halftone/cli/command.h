@@ -197,6 +197,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
+void add_embed(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 
 }  // namespace halftone::cli

@@ -5,7 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <iostream>
+#include <system_error>
 
 #include "halftone/api/option_fields.h"
 #include "halftone/base/printable.h"
@@ -82,6 +85,25 @@ void add_fit_fields(CLI::App& verb, const Fields& fields,
   }
 }
 
+namespace {
+
+/// Of "15043=-100". @throws CLI::ValidationError
+v0::LogitBias bias_of(const std::string& text) {
+  v0::LogitBias bias;
+  const std::size_t at = std::min(text.find('='), text.size());
+  const char* end = text.data() + text.size();
+  const auto token = std::from_chars(text.data(), text.data() + at, bias.token);
+  const auto number = std::from_chars(std::min(text.data() + at + 1, end), end, bias.bias);
+  const bool is_good = token.ec == std::errc() && token.ptr == text.data() + at &&
+                       bias.token >= 0 && number.ec == std::errc() && number.ptr == end &&
+                       std::isfinite(bias.bias);
+  if (is_good) return bias;
+  throw CLI::ValidationError("--logit-bias",
+                             "expected TOKEN=NUMBER, as in 15043=-100, found '" + text + "'");
+}
+
+}  // namespace
+
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
   add_open_fields(
@@ -92,6 +114,14 @@ void add_language_options(CLI::App& verb, LanguageOptions& options) {
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options) {
   add_fields(verb, fields_of(options), {"seed", "sequence", "control"});
   verb.add_option("--stop", options.stops, "End in front of this text; repeatable")
+      ->allow_extra_args(false);
+  verb.add_option_function<std::vector<std::string>>(
+          "--logit-bias",
+          [&options](const std::vector<std::string>& all) {
+            for (const std::string& each : all)
+              options.sampling.logit_bias.push_back(bias_of(each));
+          },
+          "TOKEN=NUMBER, which is added to the logit of the token with this id; repeatable")
       ->allow_extra_args(false);
 }
 

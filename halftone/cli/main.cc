@@ -33,11 +33,11 @@ void add_training_verbs(CLI::App& app, Action& action) {
 
 void add_texts(CLI::App& app, Action& /*action*/) { add_text_options(app); }
 
-constexpr std::array<AddVerb, 19> kVerbs = {
+constexpr std::array<AddVerb, 20> kVerbs = {
     add_inspect,        add_convert,  add_export,   add_quantize, add_sensitivity,
     add_training_verbs, add_eval,     add_crossbar, add_run,      add_bench,
-    add_report,         add_generate, add_chat,     add_serve,    add_systems,
-    add_devices,        add_estimate, add_explore,  add_texts};
+    add_report,         add_generate, add_chat,     add_embed,    add_serve,
+    add_systems,        add_devices,  add_estimate, add_explore,  add_texts};
 
 int main_with(int argc, char** argv) {
   try {

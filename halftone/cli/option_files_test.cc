@@ -53,9 +53,10 @@ const std::set<std::string> kTexts = {"--simd",
 class Verbs : public WithFolder {
  protected:
   Verbs() {
-    for (const auto add : {add_inspect, add_systems, add_devices, add_estimate, add_explore,
-                           add_convert, add_export, add_quantize, add_sensitivity, add_eval,
-                           add_crossbar, add_run, add_bench, add_report, add_generate, add_chat}) {
+    for (const auto add :
+         {add_inspect, add_systems, add_devices, add_estimate, add_explore, add_convert, add_export,
+          add_quantize, add_sensitivity, add_eval, add_crossbar, add_run, add_bench, add_report,
+          add_generate, add_chat, add_embed}) {
       add(app_, action_);
     }
     add_train(app_, action_, [](const auto&, const auto&) {});

@@ -26,6 +26,11 @@ void run(const ServeVerbOptions& options, const Machine& machine) {
   if (!options.common.quiet) {
     server.log = [](const std::string& line) { std::cerr << line + "\n" << std::flush; };
   }
+  if (!is_language_model(options.language.model)) {
+    const Interruption interruption;
+    return server::serve(load(options.language.model), server,
+                         [] { return Interruption::is_wanted(); });
+  }
   OpenOptions open = options.language.open;
   open.on_device = [&](const std::string& line) { server.notes.push_back(line); };
   open.ranks = machine.ranks();
@@ -60,7 +65,9 @@ void add_limits(CLI::App& verb, server::ServerOptions& server) {
 
 void add_serve(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ServeVerbOptions>();
-  CLI::App* verb = add_verb(app, "serve", "Serve a language model over HTTP, as OpenAI's API does",
+  CLI::App* verb = add_verb(app, "serve",
+                            "Serve a language model over HTTP, as OpenAI's API does, or run a "
+                            "network on what requests give",
                             "halftone serve model.gguf --port 8080", options->common);
   add_language_options(*verb, options->language);
   options->language.open.sequences = 8;

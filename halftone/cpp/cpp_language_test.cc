@@ -120,6 +120,25 @@ TEST_F(CppLanguage, AppendsTokensToSeveralSequencesAtOnce) {
   EXPECT_EQ(three.tokens(0), hello) << "as it was";
 }
 
+TEST_F(CppLanguage, TurnsTextsIntoVectors) {
+  const std::vector<std::string> texts{"Once", "there", "Once"};
+  const std::vector<Token> before = model().tokens();
+  const std::vector<std::vector<float>> vectors = model().embed(texts);
+  ASSERT_EQ(vectors.size(), 3U);
+  EXPECT_EQ(vectors[0], vectors[2]);
+  EXPECT_NE(vectors[0], vectors[1]);
+  EXPECT_EQ(model().embed(std::vector<std::string>{"there"})[0], vectors[1]) << "alone";
+  double squares = 0;
+  for (const float x : vectors[1]) squares += double{x} * double{x};
+  EXPECT_NEAR(squares, 1, 1e-6);
+  EXPECT_EQ(model().embed(texts, 4)[1].size(), 4U);
+  EXPECT_EQ(model().tokens(), before);
+  expect_error(ErrorKind::kUsage, "dimensions: expected 1 to", [&] { model().embed(texts, 1000); });
+  expect_error(ErrorKind::kUsage, "text 1: expected 1 to", [&] {
+    model().embed(std::vector<std::string>{"a", std::string(9999, 'a')});
+  });
+}
+
 TEST_F(CppLanguage, ContinuesTextsAndTokens) {
   std::vector<Token> heard;
   std::string text;

@@ -7,6 +7,7 @@
 
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_speed.h"
+#include "halftone/api/text_embedding.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
 #include "halftone/base/thread_settings.h"
@@ -118,6 +119,12 @@ std::vector<float> LanguageModel::append_each(std::span<const SequenceTokens> pa
     for (const SequenceTokens& part : parts) all.push_back({part.sequence, part.tokens});
     return model.model().append_each(all);
   });
+}
+
+std::vector<std::vector<float>> LanguageModel::embed(std::span<const std::string> texts,
+                                                     std::size_t dimensions) {
+  return state_->use_alone(
+      [&](halftone::TextModel& model) { return halftone::embed(model, texts, dimensions); });
 }
 
 std::vector<Token> LanguageModel::tokens(std::size_t sequence) {

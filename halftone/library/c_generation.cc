@@ -19,6 +19,13 @@ v0::SamplingOptions sampling_of(const halftone_generate_options& options) {
   if (options.repeat_penalty != 0) sampling.repeat_penalty = options.repeat_penalty;
   if (options.repeat_window != 0) sampling.repeat_window = options.repeat_window;
   sampling.seed = options.seed;
+  sampling.presence_penalty = options.presence_penalty;
+  sampling.frequency_penalty = options.frequency_penalty;
+  if (options.num_logit_biases != 0) required(options.logit_biases, "options.logit_biases");
+  for (std::size_t i = 0; i < options.num_logit_biases; ++i) {
+    const halftone_logit_bias& each = options.logit_biases[i];
+    sampling.logit_bias.push_back({each.token, each.bias});
+  }
   return sampling;
 }
 

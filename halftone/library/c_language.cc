@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "halftone/language_vectors.h"
+
 namespace halftone::library {
 namespace {
 
@@ -91,6 +93,24 @@ void append_each(Language& language, std::span<const halftone_sequence_tokens> p
   if (logits != nullptr && bytes != 0) required(static_cast<char*>(logits->data), "logits.data");
   const std::vector<float> found = model.append_each(all);
   if (!found.empty()) std::memcpy(logits->data, found.data(), bytes);
+}
+
+void embed(Language& language, std::span<const char* const> texts, const halftone_output& vectors) {
+  std::vector<std::string> all;
+  for (const char* text : texts) all.emplace_back(&required(text, "texts"));
+  if (all.empty()) return;
+  const std::size_t row = all.size() * sizeof(float);
+  const std::size_t width = language.model.embedder().width();
+  const std::size_t dimensions = vectors.bytes / row;
+  if (vectors.bytes % row != 0 || dimensions == 0 || dimensions > width) {
+    fail(ErrorKind::kShape, "vectors: expected " + std::to_string(row) + " bytes times 1 to " +
+                                std::to_string(width) + ", found " + std::to_string(vectors.bytes));
+  }
+  char* place = &required(static_cast<char*>(vectors.data), "vectors.data");
+  for (const std::vector<float>& each : halftone::embed(language.model, all, dimensions)) {
+    std::memcpy(place, each.data(), each.size() * sizeof(float));
+    place += each.size() * sizeof(float);
+  }
 }
 
 }  // namespace
@@ -208,6 +228,26 @@ halftone_status halftone_language_model_append_each(halftone_language_model* mod
     Language& language = *required(model, "model").state;
     if (num_parts != 0) required(parts, "parts");
     use_alone(language, [&] { append_each(language, {parts, num_parts}, logits); });
+  });
+}
+
+halftone_status halftone_language_model_embedding_width(halftone_language_model* model,
+                                                        size_t* width) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    std::size_t& result = required(width, "width");
+    use_alone(language, [&] { result = language.model.embedder().width(); });
+  });
+}
+
+halftone_status halftone_language_model_embed(halftone_language_model* model,
+                                              const char* const* texts, size_t num_texts,
+                                              const halftone_output* vectors) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    if (num_texts != 0) required(texts, "texts");
+    const halftone_output& result = required(vectors, "vectors");
+    use_alone(language, [&] { embed(language, {texts, num_texts}, result); });
   });
 }
 

@@ -226,6 +226,12 @@ std::string to_line(const lm::Generation& generation) {
       to_string(generation.end));
 }
 
+std::string vectors_to_json(std::span<const std::vector<float>> vectors) {
+  Json list = Json::array();
+  for (const std::vector<float>& each : vectors) list.push_back(each);
+  return dump({{"dimensions", vectors.empty() ? 0 : vectors[0].size()}, {"vectors", list}});
+}
+
 std::string to_json(const lm::Generation& generation) {
   return dump(json_of(generation_fields(generation)));
 }

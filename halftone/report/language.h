@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halftone/api/batch_generation.h"
 #include "halftone/api/language_conversion.h"
@@ -25,6 +26,9 @@ std::string to_json_line(const lm::Generation& generation);
 /// An answer of a batch in one line: its number from 1 on, the id of its request if it has one, and
 /// the keys of a generation, or "error".
 std::string to_json_line(const BatchAnswer& answer);
+
+/// {"dimensions": 64, "vectors": [[0.1, ...]]}
+std::string vectors_to_json(std::span<const std::vector<float>> vectors);
 
 std::string to_text(const lm::TextEvaluation& evaluation);
 std::string to_json(const lm::TextEvaluation& evaluation);

@@ -2,6 +2,8 @@
 #include "halftone/server/completion_answer.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -80,15 +82,18 @@ Json CompletionAnswer::piece(std::size_t choice, const std::string& text, Json l
   }
   json["logprobs"] = std::move(logprobs);
   json["finish_reason"] = finish_reason == nullptr ? Json() : Json(finish_reason);
-  return root("chat.completion.chunk", "text_completion", Json::array({std::move(json)}));
+  Json whole = root("chat.completion.chunk", "text_completion", Json::array({std::move(json)}));
+  if (request_.streams_usage) whole["usage"] = nullptr;
+  return whole;
 }
 
-std::vector<Json> CompletionAnswer::first_pieces() const {
+std::vector<Json> CompletionAnswer::first_pieces(const RunningCompletion& running) const {
   std::vector<Json> all;
-  if (request_.endpoint != Endpoint::kChat) return all;
+  const bool is_chat = request_.endpoint == Endpoint::kChat;
+  if (!is_chat && !request_.echoes) return all;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
-    all.push_back(piece(i, "", Json(), nullptr));
-    all.back()["choices"][0]["delta"]["role"] = "assistant";
+    all.push_back(piece(i, running.echo_of(i), Json(), nullptr));
+    if (is_chat) all.back()["choices"][0]["delta"]["role"] = "assistant";
   }
   return all;
 }
@@ -163,15 +168,34 @@ Json CompletionAnswer::message_of(std::size_t choice) const {
   return message;
 }
 
+std::vector<std::size_t> CompletionAnswer::best_choices() const {
+  const auto mean = [&](std::size_t choice) {
+    double sum = 0;
+    for (const ScoredToken& each : choices_[choice].tokens) sum += each.chosen.logprob;
+    return sum / static_cast<double>(std::max<std::size_t>(choices_[choice].tokens.size(), 1));
+  };
+  std::vector<std::size_t> best;
+  for (std::size_t first = 0; first < choices_.size(); first += request_.candidates) {
+    std::vector<std::size_t> order(request_.candidates);
+    std::iota(order.begin(), order.end(), first);
+    if (request_.candidates > request_.choices) {
+      std::ranges::stable_sort(order, std::greater(), mean);
+    }
+    best.insert(best.end(), order.begin(),
+                order.begin() + static_cast<std::ptrdiff_t>(request_.choices));
+  }
+  return best;
+}
+
 Json CompletionAnswer::whole(const RunningCompletion& running) const {
   Json list = Json::array();
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
+  for (const std::size_t i : best_choices()) {
     const Choice& choice = choices_[i];
-    Json json = {{"index", i}};
+    Json json = {{"index", list.size()}};
     if (request_.endpoint == Endpoint::kChat) {
       json["message"] = message_of(i);
     } else {
-      json["text"] = choice.text;
+      json["text"] = running.echo_of(i) + choice.text;
     }
     std::size_t text_bytes = 0;
     json["logprobs"] = logprobs(choice.tokens, text_bytes);

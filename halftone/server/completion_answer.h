@@ -30,8 +30,8 @@ class CompletionAnswer {
                    const lm::Tokenizer& tokenizer, std::size_t num_choices,
                    const lm::ToolNotation* notation = nullptr);
 
-  /// The pieces of a stream that begin it: who writes.
-  [[nodiscard]] std::vector<Json> first_pieces() const;
+  /// The pieces of a stream that begin it: who writes, or the prompts.
+  [[nodiscard]] std::vector<Json> first_pieces(const RunningCompletion& running) const;
   /// The pieces of a stream that an event makes.
   std::vector<Json> pieces(const ChoiceEvent& event);
   /// The last piece of a stream, with the number of tokens.
@@ -52,6 +52,9 @@ class CompletionAnswer {
     const char* finish_reason = "stop";
   };
 
+  /// The choices of the answer: of each prompt's candidates the most probable, the mean of
+  /// logarithms over tokens decides.
+  [[nodiscard]] std::vector<std::size_t> best_choices() const;
   [[nodiscard]] Json root(const char* chat, const char* completion, Json choices) const;
   [[nodiscard]] Json piece(std::size_t choice, const std::string& text, Json logprobs,
                            const char* finish_reason) const;

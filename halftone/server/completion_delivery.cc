@@ -71,7 +71,7 @@ CompletionDelivery::State CompletionDelivery::send_stream(const Sink& sink) {
   try {
     std::optional<ChoiceEvent> event;
     if (first_) {
-      for (const Json& piece : answer_.first_pieces()) text += event_of(piece);
+      for (const Json& piece : answer_.first_pieces(*running_)) text += event_of(piece);
       event = std::exchange(first_, std::nullopt);
     } else {
       event = running_->next(kPatience);

@@ -109,6 +109,64 @@ TEST_F(Deliveries, AnswerSeveralPromptsAndChoices) {
   EXPECT_EQ(found["usage"]["completion_tokens"], 8);
 }
 
+TEST_F(Deliveries, EchoPrompts) {
+  const Json found =
+      complete({{"prompt", {"Ha", {116}}}, {"echo", true}, {"n", 2}, {"max_tokens", 2}});
+  EXPECT_EQ(found["choices"][1]["text"], "Half");
+  EXPECT_EQ(found["choices"][3]["text"], "ton");
+  EXPECT_EQ(complete({{"prompt", "Ha"}, {"echo", true}, {"max_tokens", 0}})["choices"][0]["text"],
+            "Ha");
+  const std::vector<std::string> events =
+      stream(Endpoint::kCompletion, {{"prompt", "Ha"}, {"echo", true}, {"max_tokens", 1}});
+  EXPECT_EQ(Json::parse(events.at(0))["choices"][0]["text"], "Ha");
+  EXPECT_EQ(Json::parse(events.at(1))["choices"][0]["text"], "l");
+}
+
+TEST_F(Deliveries, ChooseTheBestTexts) {
+  // A high temperature: most candidates leave what the model knows by heart.
+  const Json body = {{"prompt", "Ha"}, {"temperature", 4}, {"max_tokens", 4}, {"logprobs", 0}};
+  const auto mean = [](const Json& choice) {
+    double sum = 0;
+    for (const Json& each : choice["logprobs"]["token_logprobs"]) sum += each.get<double>();
+    return sum / static_cast<double>(choice["logprobs"]["token_logprobs"].size());
+  };
+  Json all = body;
+  all["n"] = 4;
+  std::vector<std::pair<double, std::string>> ranked;
+  const Json answered = complete(all);
+  for (const Json& choice : answered["choices"]) {
+    ranked.emplace_back(-mean(choice), choice["text"]);
+  }
+  std::ranges::stable_sort(ranked, {}, &std::pair<double, std::string>::first);
+  Json best = body;
+  best["n"] = 2;
+  best["best_of"] = 4;
+  best.erase("logprobs");
+  const Json found = complete(best);
+  ASSERT_EQ(found["choices"].size(), 2U);
+  EXPECT_EQ(found["choices"][0]["text"], ranked[0].second);
+  EXPECT_EQ(found["choices"][1]["text"], ranked[1].second);
+  EXPECT_EQ(found["choices"][1]["index"], 1);
+  EXPECT_TRUE(found["choices"][0]["logprobs"].is_null());
+  EXPECT_EQ(found["usage"]["completion_tokens"], 16) << "of all candidates";
+}
+
+TEST_F(Deliveries, FollowPenaltiesAndBiases) {
+  const Json without_l = {{"prompt", "Ha"}, {"max_tokens", 1}, {"logit_bias", {{"108", -100}}}};
+  EXPECT_EQ(complete(without_l)["choices"][0]["text"], std::string(1, '\0'))
+      << "the others are equal, and the lowest token is drawn";
+  EXPECT_EQ(complete({{"prompt", "Ha"}, {"stop_token_ids", {102}}})["choices"][0]["text"], "l");
+  EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", "Ha"}, {"stop_token_ids", {300}}}), 400);
+}
+
+TEST_F(Deliveries, TellUsageBehindTheStreamOnly) {
+  const std::vector<std::string> events =
+      stream(Endpoint::kCompletion,
+             {{"prompt", "Ha"}, {"max_tokens", 1}, {"stream_options", {{"include_usage", true}}}});
+  EXPECT_TRUE(Json::parse(events.at(0)).at("usage").is_null());
+  EXPECT_EQ(Json::parse(events.at(events.size() - 2))["usage"]["total_tokens"], 3);
+}
+
 TEST_F(Deliveries, StreamPieces) {
   std::vector<std::string> events =
       stream(Endpoint::kChat, {{"messages", Json::array({{{"role", "user"}, {"content", "?"}}})},

@@ -35,15 +35,8 @@ void refuse_others(Json& request) {
     const char* name;
     Json harmless;  // besides null
   };
-  const std::array<Refused, 9> all = {{{"frequency_penalty", 0},
-                                       {"presence_penalty", 0},
-                                       {"logit_bias", Json::object()},
-                                       {"functions", Json::array()},
-                                       {"echo", false},
-                                       {"suffix", ""},
-                                       {"best_of", 1},
-                                       {"audio", {}},
-                                       {"modalities", {"text"}}}};
+  const std::array<Refused, 4> all = {
+      {{"functions", Json::array()}, {"suffix", ""}, {"audio", {}}, {"modalities", {"text"}}}};
   for (const Refused& each : all) {
     const auto value = take(request, each.name);
     if (!value || *value == each.harmless) continue;
@@ -57,26 +50,14 @@ bool is_token(const Json& value) {
          value.get<std::uint64_t>() <= std::numeric_limits<lm::TokenId>::max();
 }
 
-Prompt prompt_of(const Json& value) {
+constexpr const char* kPromptForms = "a text, tokens, or a list of these";
+
+Prompt prompt_of(const Json& value, const std::string& name) {
   if (value.is_string()) return value.get<std::string>();
   const bool is_tokens =
       value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), is_token);
-  if (!is_tokens) fail_member("prompt", "a text, tokens, or a list of these");
+  if (!is_tokens) fail_member(name, kPromptForms);
   return value.get<std::vector<lm::TokenId>>();
-}
-
-std::vector<Prompt> prompts_of(Json& request) {
-  const std::optional<Json> prompt = take(request, "prompt");
-  if (!prompt) fail_member("prompt", "a text, tokens, or a list of these");
-  if (!prompt->is_array() || (!prompt->empty() && (*prompt)[0].is_number())) {
-    return {prompt_of(*prompt)};
-  }
-  if (prompt->empty() || prompt->size() > kMaxPrompts) {
-    fail_member("prompt", "1 to " + std::to_string(kMaxPrompts) + " prompts");
-  }
-  std::vector<Prompt> prompts;
-  for (const Json& each : *prompt) prompts.push_back(prompt_of(each));
-  return prompts;
 }
 
 /// Puts the form that OpenAI's clients ask for where ours is: "json_schema".
@@ -103,6 +84,8 @@ void set_options(Json& request, const v0::GenerateOptions& defaults, CompletionR
     result.options.max_tokens = limit == 0 ? kUsualTokens : std::min(limit, kUsualTokens);
   }
   if (const auto newer = take(request, "max_completion_tokens")) request["max_tokens"] = *newer;
+  // As transformers and vLLM call it.
+  if (const auto other = take(request, "repetition_penalty")) request["repeat_penalty"] = *other;
   take_response_format(request);
   const bool is_limited = !request.value("max_tokens", Json()).is_null();
   try {
@@ -133,15 +116,53 @@ void set_logprobs(Json& request, CompletionRequest& result) {
   }
 }
 
+void set_choices(Json& request, CompletionRequest& result) {
+  result.choices = take_count(request, "n", 1, kMaxChoices).value_or(1);
+  result.candidates = result.choices;
+  if (result.endpoint == Endpoint::kChat) return;
+  result.candidates =
+      take_count(request, "best_of", result.choices, kMaxChoices).value_or(result.choices);
+  if (result.candidates > result.choices && result.streams) {
+    fail_member("best_of", "no stream: which texts are the best is known at their end");
+  }
+  result.echoes = take_flag(request, "echo");
+  if (result.echoes && result.logprobs) {
+    throw RequestError(400, "logprobs: this server does not tell those of a prompt (echo)",
+                       "logprobs", "unsupported_parameter");
+  }
+}
+
+void set_stop_tokens(Json& request, CompletionRequest& result) {
+  const auto tokens = take(request, "stop_token_ids");
+  if (!tokens) return;
+  if (!tokens->is_array() || !std::all_of(tokens->begin(), tokens->end(), is_token)) {
+    fail_member("stop_token_ids", "a list of tokens");
+  }
+  result.stop_tokens = tokens->get<std::vector<lm::TokenId>>();
+}
+
 void set_streaming(Json& request, CompletionRequest& result) {
   result.streams = take_flag(request, "stream");
   std::optional<Json> options = take(request, "stream_options");
   if (!options) return;
+  if (!result.streams) fail_member("stream_options", "stream to be true");
   if (!options->is_object()) fail_member("stream_options", "an object");
   result.streams_usage = take_flag(*options, "include_usage");
 }
 
 }  // namespace
+
+std::vector<Prompt> prompts_of(const Json& value, const std::string& name, std::size_t max_count) {
+  if (!value.is_array() || (!value.empty() && value[0].is_number())) {
+    return {prompt_of(value, name)};
+  }
+  if (value.empty() || value.size() > max_count) {
+    fail_member(name, "1 to " + std::to_string(max_count) + " texts");
+  }
+  std::vector<Prompt> prompts;
+  for (const Json& each : value) prompts.push_back(prompt_of(each, name));
+  return prompts;
+}
 
 CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
                                    const v0::GenerateOptions& defaults) {
@@ -153,11 +174,14 @@ CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
   if (endpoint == Endpoint::kChat) {
     take_conversation(request, result);
   } else {
-    result.prompts = prompts_of(request);
+    const std::optional<Json> prompt = take(request, "prompt");
+    if (!prompt) fail_member("prompt", kPromptForms);
+    result.prompts = prompts_of(*prompt, "prompt", kMaxPrompts);
   }
-  result.choices = take_count(request, "n", 1, kMaxChoices).value_or(1);
   set_streaming(request, result);
   set_logprobs(request, result);
+  set_choices(request, result);
+  set_stop_tokens(request, result);
   set_options(request, defaults, result);
   const bool has_form = !result.options.json_schema.empty() || !result.options.grammar.empty();
   if (has_form && !result.tools.functions.empty()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,10 @@ struct CompletionRequest {
   ToolUse tools{};
   std::vector<Prompt> prompts{};  ///< of completions
   v0::GenerateOptions options{};
-  std::size_t choices = 1;  ///< for each prompt; choice i has the seed + i
+  std::size_t choices = 1;     ///< for each prompt; choice i has the seed + i
+  std::size_t candidates = 1;  ///< for each prompt, of which the most probable become choices
+  bool echoes = false;         ///< prompts stand in front of the texts
+  std::vector<lm::TokenId> stop_tokens{};  ///< which end texts besides the model's own
   bool streams = false;
   bool streams_usage = false;             ///< and ends with the number of tokens
   std::optional<std::size_t> logprobs{};  ///< most probable tokens to tell with each token
@@ -46,5 +50,12 @@ struct CompletionRequest {
 /// @throws RequestError 400 that names the member which is wrong or not followed
 CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
                                    const v0::GenerateOptions& defaults);
+
+/// Texts or tokens, as requests have them: one, or a list.
+/// @param name       of the member
+/// @param max_count  of them
+/// @throws RequestError 400
+std::vector<Prompt> prompts_of(const nlohmann::ordered_json& value, const std::string& name,
+                               std::size_t max_count);
 
 }  // namespace halftone::server

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A language model behind HTTP.
+// A language model, or another network, behind HTTP.
 #pragma once
 
 #include <functional>
 
 #include "halftone/api/language_model.h"
+#include "halftone/api/network.h"
 #include "halftone/server/server_options.h"
 
 namespace halftone::server {
@@ -16,5 +17,8 @@ namespace halftone::server {
 /// @throws Error kUnsupported if this build has no library for HTTP; kIo if it cannot listen at
 ///         the host and port; kUsage for an option out of range
 void serve(TextModel& model, const ServerOptions& options, const std::function<bool()>& is_over);
+/// Runs a network on what requests give: POST /v1/run.
+/// @throws Error as above; as SizedSessions
+void serve(Network network, const ServerOptions& options, const std::function<bool()>& is_over);
 
 }  // namespace halftone::server

@@ -46,6 +46,15 @@ std::vector<Metric> metrics_of(const lm::ServeCounts& counts) {
   };
 }
 
+std::string lines_of(const std::vector<Metric>& metrics) {
+  std::string text;
+  for (const Metric& metric : metrics) {
+    const std::string name = std::string("halftone_") + metric.name;
+    text += head(name, metric.type, metric.help) + fmt::format("{} {}\n", name, metric.value);
+  }
+  return text;
+}
+
 }  // namespace
 
 void Histogram::add(double value) {
@@ -77,20 +86,26 @@ void Metrics::note(const lm::Generation& generation) {
   first_token_seconds_.add(generation.first_seconds);
 }
 
-std::string Metrics::text(const lm::ServeCounts& counts) const {
-  std::string text;
-  for (const Metric& metric : metrics_of(counts)) {
-    const std::string name = std::string("halftone_") + metric.name;
-    text += head(name, metric.type, metric.help) + fmt::format("{} {}\n", name, metric.value);
-  }
-  const std::lock_guard lock(mutex_);
-  text += head("halftone_requests_total", "counter", "Requests that were answered.");
+std::string Metrics::requests_text() const {
+  std::string text = head("halftone_requests_total", "counter", "Requests that were answered.");
   for (const auto& [labels, count] : requests_) {
     text += fmt::format("halftone_requests_total{{{}}} {}\n", labels, count);
   }
-  text += request_seconds_.text("halftone_request_seconds", "Time to answer a request.");
-  return text + first_token_seconds_.text("halftone_first_token_seconds",
-                                          "Time from a request to the first token of a text.");
+  return text + request_seconds_.text("halftone_request_seconds", "Time to answer a request.");
+}
+
+std::string Metrics::text(std::uint64_t runs, std::uint64_t samples) const {
+  const std::lock_guard lock(mutex_);
+  return lines_of({{"runs_total", "counter", "Runs of the network.", runs},
+                   {"samples_total", "counter", "Samples of all runs.", samples}}) +
+         requests_text();
+}
+
+std::string Metrics::text(const lm::ServeCounts& counts) const {
+  const std::lock_guard lock(mutex_);
+  return lines_of(metrics_of(counts)) + requests_text() +
+         first_token_seconds_.text("halftone_first_token_seconds",
+                                   "Time from a request to the first token of a text.");
 }
 
 }  // namespace halftone::server

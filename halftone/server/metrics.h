@@ -36,8 +36,13 @@ class Metrics {
   void note(const lm::Generation& generation);
   /// In Prometheus' text format 0.0.4.
   [[nodiscard]] std::string text(const lm::ServeCounts& counts) const;
+  /// The same of a network.
+  [[nodiscard]] std::string text(std::uint64_t runs, std::uint64_t samples) const;
 
  private:
+  /// @pre the mutex is held
+  [[nodiscard]] std::string requests_text() const;
+
   mutable std::mutex mutex_;
   std::map<std::string, std::uint64_t> requests_;  ///< by labels
   Histogram request_seconds_;

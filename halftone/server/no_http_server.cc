@@ -5,10 +5,23 @@
 
 namespace halftone::server {
 
-void serve(TextModel& /*model*/, const ServerOptions& /*options*/,
-           const std::function<bool()>& /*is_over*/) {
+namespace {
+
+[[noreturn]] void fail_without_http() {
   fail(ErrorKind::kUnsupported,
        "serve: this build has no server: install libcpp-httplib-dev, and build it again");
+}
+
+}  // namespace
+
+void serve(TextModel& /*model*/, const ServerOptions& /*options*/,
+           const std::function<bool()>& /*is_over*/) {
+  fail_without_http();
+}
+
+void serve(Network /*network*/, const ServerOptions& /*options*/,
+           const std::function<bool()>& /*is_over*/) {
+  fail_without_http();
 }
 
 }  // namespace halftone::server

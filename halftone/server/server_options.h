@@ -21,7 +21,7 @@ struct ServerOptions {
   /// is full. Requests may not ask for more tokens than max_tokens if it is not 0.
   v0::GenerateOptions generate{.max_tokens = 0,
                                .sampling = {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0}};
-  std::size_t connections = 256;     ///< that are answered at once; others wait to be accepted
+  std::size_t connections = 2048;    ///< that are answered at once; others wait to be accepted
   std::size_t queue = 64;            ///< texts that wait for a sequence; more are refused
   std::size_t body_bytes = 4 << 20;  ///< of a request at most
   double seconds = 600;              ///< for a text, from its request on; 0: any number

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/server/text_routes.h"
 
+#include <bit>
 #include <chrono>
+#include <optional>
 
+#include "halftone/base/base64.h"
 #include "halftone/base/error.h"
 #include "halftone/server/json_body.h"
+#include "halftone/server/request_members.h"
 
 namespace halftone::server {
 namespace {
@@ -39,6 +43,27 @@ auto blame(const char* member, const Work& work) {
   }
 }
 
+constexpr std::size_t kMaxEmbedded = 2048;  // as OpenAI has it
+
+std::string_view bytes_of(const std::vector<float>& values) {
+  static_assert(std::endian::native == std::endian::little);
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+/// The tokens of what is to be embedded.
+std::vector<std::vector<lm::TokenId>> embedded_texts(const TextModel& model,
+                                                     const std::optional<Json>& input) {
+  if (!input) internal::fail_member("input", "a text, tokens, or a list of these");
+  std::vector<std::vector<lm::TokenId>> texts;
+  for (const Prompt& prompt : prompts_of(*input, "input", kMaxEmbedded)) {
+    texts.push_back(blame("input", [&] {
+      if (const auto* tokens = std::get_if<std::vector<lm::TokenId>>(&prompt)) return *tokens;
+      return model.tokenize(std::get<std::string>(prompt));
+    }));
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::string list_models(TextService& service, std::string_view /*none*/) {
@@ -58,6 +83,33 @@ std::string report_health(TextService& service, std::string_view /*none*/) {
 
 std::string report_metrics(TextService& service, std::string_view /*none*/) {
   return service.metrics().text(service.counts());
+}
+
+std::string embeddings(TextService& service, std::string_view body) {
+  Json request = parse_body(body);
+  service.check_name(internal::take_text(request, "model"));
+  const std::string format = internal::take_text(request, "encoding_format");
+  if (!format.empty() && format != "float" && format != "base64") {
+    internal::fail_member("encoding_format", "float or base64");
+  }
+  const std::size_t dimensions =
+      internal::take_count(request, "dimensions", 1, 1 << 24).value_or(0);
+  const auto texts = embedded_texts(service.model(), internal::take(request, "input"));
+  const auto vectors = blame(dimensions == 0 ? "input" : "dimensions",
+                             [&] { return service.embed(texts, dimensions); });
+  Json data = Json::array();
+  for (const std::vector<float>& each : vectors) {
+    // Numbers of float32 in their shortest form, or their bytes, the lowest first.
+    Json embedding = format == "base64" ? Json(to_base64(bytes_of(each))) : Json(each);
+    data.push_back(
+        {{"object", "embedding"}, {"index", data.size()}, {"embedding", std::move(embedding)}});
+  }
+  std::size_t tokens = 0;
+  for (const auto& text : texts) tokens += text.size();
+  return dump({{"object", "list"},
+               {"data", std::move(data)},
+               {"model", service.name()},
+               {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
 }
 
 std::string tokenize(TextService& service, std::string_view body) {

@@ -18,6 +18,10 @@ std::string describe_model(TextService& service, std::string_view name);
 std::string report_health(TextService& service, std::string_view none);
 /// In Prometheus' text format.
 std::string report_metrics(TextService& service, std::string_view none);
+/// {"input": a text, tokens, or a list of these, "model", "dimensions", "encoding_format"} becomes
+/// {"object": "list", "data": [{"object": "embedding", "index", "embedding"}], "model", "usage"}.
+/// @throws RequestError 400; 404 for another model
+std::string embeddings(TextService& service, std::string_view body);
 /// {"content": "..."} or {"prompt": "..."}, with "add_special" and "parse_special", becomes
 /// {"tokens": [...], "count", "max_model_len"}. @throws RequestError 400
 std::string tokenize(TextService& service, std::string_view body);

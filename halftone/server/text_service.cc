@@ -98,7 +98,14 @@ TextService::TextService(TextModel& model, const ServerOptions& options)
       name_(options.name.empty() ? name_of_file(model.name()) : options.name),
       tools_(model, options.chat_template),
       loop_(model.model(), model.tokenizer(),
-            {.run_tokens = options.run_tokens, .max_waiting = options.queue}, thread_settings()) {}
+            {.run_tokens = options.run_tokens, .max_waiting = options.queue}, settings_) {}
+
+std::vector<std::vector<float>> TextService::embed(std::span<const std::vector<lm::TokenId>> texts,
+                                                   std::size_t dimensions) const {
+  if (is_draining_) throw RequestError(503, "the server is about to end", {}, "ending");
+  const UseThreadSettings use(settings_);
+  return embed_tokens(model_, texts, dimensions);
+}
 
 void TextService::check_name(const std::string& name) const {
   if (name.empty() || name == name_) return;
@@ -140,12 +147,18 @@ std::vector<PreparedText> TextService::prepare(const CompletionRequest& request)
 
 void TextService::submit(const CompletionRequest& request, const std::string& client,
                          const PreparedText& text, RunningCompletion& running) {
-  for (std::size_t i = 0; i < request.choices; ++i) {
+  // The best texts are found by their probabilities.
+  const bool ranks = request.candidates > request.choices;
+  const std::optional<std::size_t> logprobs =
+      ranks ? request.logprobs.value_or(0) : request.logprobs;
+  for (std::size_t i = 0; i < request.candidates; ++i) {
     lm::ServeJob job{text.job, text.prompt};
+    job.end_tokens.insert(job.end_tokens.end(), request.stop_tokens.begin(),
+                          request.stop_tokens.end());
     job.sampling.seed += i;
     job.client = request.user.empty() ? client : request.user;
     job.max_seconds = options_.seconds;
-    connect(job, running.events_, running.ids_.size(), request.logprobs, metrics_);
+    connect(job, running.events_, running.ids_.size(), logprobs, metrics_);
     const auto id = loop_.submit(std::move(job));
     if (!id) {
       throw RequestError(429, "too many requests are waiting: try again later", {},
@@ -160,9 +173,13 @@ std::unique_ptr<RunningCompletion> TextService::start(const CompletionRequest& r
   if (is_draining_) throw RequestError(503, "the server is about to end", {}, "ending");
   check_name(request.model);
   auto running = std::make_unique<RunningCompletion>(*this);
-  running->choices_per_prompt_ = request.choices;
+  running->choices_per_prompt_ = request.candidates;
   try {
-    for (const PreparedText& text : prepare(request)) submit(request, client, text, *running);
+    model_.check_tokens(request.stop_tokens);
+    for (const PreparedText& text : prepare(request)) {
+      submit(request, client, text, *running);
+      if (request.echoes) running->echoes_.push_back(model_.detokenize(text.prompt));
+    }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kInternal) throw;
     const bool is_chat = request.endpoint == Endpoint::kChat;

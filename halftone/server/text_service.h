@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/text_embedding.h"
 #include "halftone/api/text_generation.h"
+#include "halftone/base/thread_settings.h"
 #include "halftone/lm/serve/serve_loop.h"
 #include "halftone/server/completion_request.h"
 #include "halftone/server/event_queue.h"
@@ -35,6 +37,10 @@ class RunningCompletion {
   std::optional<ChoiceEvent> next(std::chrono::milliseconds patience);
   [[nodiscard]] std::size_t num_choices() const { return ids_.size(); }
   [[nodiscard]] bool has_ended() const { return num_ended_ == ids_.size(); }
+  /// The prompt of a choice, if the request wants it in front.
+  [[nodiscard]] std::string echo_of(std::size_t choice) const {
+    return echoes_.empty() ? std::string() : echoes_.at(choice / choices_per_prompt_);
+  }
   /// Tokens of all prompts, each counted once; known when all has ended.
   [[nodiscard]] std::size_t prompt_tokens() const { return prompt_tokens_; }
   [[nodiscard]] std::size_t reused_tokens() const { return reused_tokens_; }
@@ -48,6 +54,7 @@ class RunningCompletion {
   std::shared_ptr<EventQueue> events_ = std::make_shared<EventQueue>();  // jobs write to it
   std::vector<lm::Scheduler::Id> ids_;
   std::size_t choices_per_prompt_ = 1;
+  std::vector<std::string> echoes_;
   std::size_t num_ended_ = 0;
   std::size_t prompt_tokens_ = 0;
   std::size_t reused_tokens_ = 0;
@@ -74,6 +81,10 @@ class TextService {
   [[nodiscard]] Metrics& metrics() { return metrics_; }
   /// @throws RequestError 404 if a request names another model
   void check_name(const std::string& name) const;
+  /// Vectors of texts, computed beside what is written. By any thread.
+  /// @throws Error as embed_tokens(); RequestError 503 after drain()
+  [[nodiscard]] std::vector<std::vector<float>> embed(
+      std::span<const std::vector<lm::TokenId>> texts, std::size_t dimensions) const;
   [[nodiscard]] const ToolSupport& tools() const { return tools_; }
   /// Whether the model takes conversations.
   [[nodiscard]] bool has_chat_template() const;
@@ -94,6 +105,7 @@ class TextService {
   ToolSupport tools_;
   Metrics metrics_;
   std::atomic<bool> is_draining_ = false;
+  const ThreadSettings settings_ = thread_settings();
   lm::ServeLoop loop_;
 };
 

@@ -32,6 +32,15 @@ std::vector<std::string> end_texts(const TextModel& model, const lm::ChatTemplat
   return ends;
 }
 
+/// Of the form of calls.
+std::string key_of(const ToolUse& tools) {
+  std::string key = tools.is_single ? "one" : "many";
+  for (const lm::ToolFunction& each : tools.functions) {
+    key += "\n" + each.name + "\n" + each.parameters;
+  }
+  return key;
+}
+
 }  // namespace
 
 void ToolSupport::find_notation() const {
@@ -53,9 +62,13 @@ void ToolSupport::prepare(const ToolUse& tools, PreparedText& text) const {
   const lm::ToolNotation& notation = this->notation();
   text.job.shown_tokens = shown_;
   if (!tools.is_required) return;
-  auto grammar = std::make_shared<lm::Grammar>(blame_tools(
-      [&] { return lm::grammar_of_calls(notation, tools.functions, tools.is_single); }));
-  text.job.form = {std::move(grammar), tokens_};
+  text.job.form = blame_tools([&] {
+    return forms_.get(key_of(tools), [&] {
+      return std::make_shared<lm::TextForm>(std::make_shared<lm::Grammar>(lm::grammar_of_calls(
+                                                notation, tools.functions, tools.is_single)),
+                                            tokens_);
+    });
+  });
   text.job.is_begin = false;  // the prompt ends inside of a call
 }
 

@@ -38,6 +38,7 @@ class ToolSupport {
   mutable std::optional<lm::ToolNotation> notation_;
   mutable std::vector<lm::TokenId> shown_;
   mutable std::shared_ptr<const lm::ConstraintTokens> tokens_;  // shared by texts in progress
+  mutable FormCache forms_;
 };
 
 }  // namespace halftone::server

@@ -198,23 +198,19 @@ HALFTONE_API halftone_status halftone_language_model_truncate(halftone_language_
 /** Gets a text as it is written: each token with the text that is certain with it, which may be
  *  empty and ends between two characters; at the end HALFTONE_NO_TOKEN and the rest of the text, if
  *  there is one; and HALFTONE_NO_TOKEN without text before each 256 tokens of the prompt.
- *  @param user   halftone_generate_options::user
  *  @param text   [bytes], and a terminating zero; it lives during the call only
  *  @return 0 to go on, nonzero to stop: HALFTONE_END_INTERRUPTED */
 typedef int (*halftone_token_callback)(void* user, int32_t token, const char* text, size_t bytes);
 
-/** For halftone_language_model_generate() and halftone_language_model_answer().
- *
- *  A token is drawn in these steps, on the logits l, each on what those before it have left:
- *
- *      1. repetition   l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else
- *                      l * repeat_penalty
- *      2. top_k        the k highest logits
- *      3. top_p        the fewest of the most probable tokens whose probabilities sum to p or more
- *      4. min_p        tokens at least min_p times as probable as the most probable one
- *      5. temperature  drawn with probability softmax(l / temperature)
- *
- *  The same options and tokens give the same text on every processor. */
+/** What is added to the logit of a token. */
+typedef struct halftone_logit_bias {
+  int32_t token; /**< that is meant */
+  double bias;   /**< -100 and less: it is never drawn, if others are */
+} halftone_logit_bias;
+/** For halftone_language_model_generate() and halftone_language_model_answer(). A token is drawn
+ *  after these steps on the logits: biases, repeat_penalty for tokens of the repeat_window,
+ * penalties for what was written, top_k, top_p, min_p, temperature; docs/cli.md has the formulas.
+ * The same options and tokens give the same text on every processor. */
 typedef struct halftone_generate_options {
   size_t struct_bytes;       /**< sizeof(halftone_generate_options) */
   size_t sequence;           /**< of the model */
@@ -238,6 +234,10 @@ typedef struct halftone_generate_options {
   const char* json_schema; /**< of the text: JSON, or a file; "json": any object; NULL: any text */
   const char* grammar;     /**< the same in the notation of llama.cpp (GBNF), or a file with it */
   int lookup; /**< tokens to guess at most from what the text has said: 0: 15; negative: none */
+  double presence_penalty;                 /**< -2 to 2; 0: none */
+  double frequency_penalty;                /**< -2 to 2; 0: none */
+  const halftone_logit_bias* logit_biases; /**< [num_logit_biases] */
+  size_t num_logit_biases;                 /**< number of them */
 } halftone_generate_options;
 
 /** Why a generation ended. */

@@ -88,6 +88,14 @@ HALFTONE_VERSIONED namespace v0 {
     /// @throws Error as append(); kUsage if a sequence is named twice; all sequences are then as
     ///         they were
     std::vector<float> append_each(std::span<const SequenceTokens> parts);
+    /// Vectors of texts, each of length 1: the mean of the hidden rows behind the final norm, or
+    /// the row of the first or the last token where the files say so. Each is the same whatever the
+    /// others are. Sequences stay as they are.
+    /// @param dimensions  the first numbers only, of length 1 again; 0: all
+    /// @throws Error kUsage if a text has more tokens than context(), or none, or vectors have
+    ///         fewer dimensions; kFormat if it is not UTF-8; kMemory
+    std::vector<std::vector<float>> embed(std::span<const std::string> texts,
+                                          std::size_t dimensions = 0);
     /// The tokens of a sequence.
     /// @throws Error kUsage if there is no such sequence
     [[nodiscard]] std::vector<Token> tokens(std::size_t sequence = 0);

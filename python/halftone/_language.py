@@ -65,13 +65,15 @@ class GenerateOptions(TypedDict, total=False):
     """Options of generate(), stream(), answer() and chat().
 
     A token is drawn in these steps on the logits l, each on the tokens that those before it have
-    left: l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else l *
-    repeat_penalty; the top_k highest logits; the fewest of the most probable tokens whose
+    left: l + logit_bias[token]; l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else l *
+    repeat_penalty; l - presence_penalty - n frequency_penalty of a token that was written n times,
+    the prompt aside; the top_k highest logits; the fewest of the most probable tokens whose
     probabilities sum to top_p or more; tokens at least min_p times as probable as the most probable
     one; at last, the probabilities are softmax(l / temperature). The same options and tokens give
     the same text on every processor.
 
-    stop (default ()): Texts in front of which the result ends. max_tokens of an answer is 0 by
+    stop (default ()): Texts in front of which the result ends. logit_bias (default {}): Numbers to
+    add to logits, by token; -100 and less: it is never drawn, if others are. max_tokens of an answer is 0 by
     default: until the context is full.
     """
 
@@ -82,6 +84,9 @@ class GenerateOptions(TypedDict, total=False):
     min_p: float
     repeat_penalty: float
     repeat_window: int
+    presence_penalty: float
+    frequency_penalty: float
+    logit_bias: Mapping[int, float]
     seed: int
     stop: str | Sequence[str]
     json_schema: str | None
@@ -106,6 +111,8 @@ def _how(
     given: dict[str, Any] = {**(defaults or {}), **options}
     stop = given.pop("stop", ())
     how.stops = [stop] if isinstance(stop, str) else list(stop)
+    bias = given.pop("logit_bias", {})
+    how.set_logit_bias([int(token) for token in bias], [float(x) for x in bias.values()])
     set_fields(how, given)
     how.on_token = _callback(on_text, on_token)
     return how
@@ -258,6 +265,24 @@ class LanguageModel:
         logits = np.empty((len(ids), self.vocabulary), np.float32)
         self._model.append_each([_sequence(key) for key in parts], ids, logits)
         return logits
+
+    @checked
+    def embed(
+        self, texts: str | Sequence[str], *, dimensions: int = 0
+    ) -> npt.NDArray[np.float32]:
+        """Vectors of texts, each of length 1: the product of two is their similarity.
+
+        They are the mean of the hidden rows behind the final norm, or the row of the first or the
+        last token where the files say so. Each is the same whatever the others are.
+
+        dimensions: the first numbers only, of length 1 again; 0: all. Returns [len(texts),
+        dimensions], of one text [dimensions].
+        """
+        all_texts = [texts] if isinstance(texts, str) else list(texts)
+        width = dimensions or self._model.embedding_width()
+        vectors = np.empty((len(all_texts), width), np.float32)
+        self._model.embed(all_texts, dimensions, vectors)
+        return vectors[0] if isinstance(texts, str) else vectors
 
     @checked
     def tokens(self, sequence: int = 0) -> list[int]:

@@ -19,6 +19,7 @@
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/option_fields.h"
+#include "halftone/api/text_embedding.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
 #include "halftone/base/thread_settings.h"
@@ -127,6 +128,24 @@ class PythonLanguageModel {
       std::ranges::copy(found, place.begin());
     });
   }
+  std::size_t embedding_width() {
+    const ExclusiveUse alone(used_, "model");
+    return model_.embedder().width();
+  }
+  /// @param dimensions  as many as a row of `vectors` has
+  void embed(const std::vector<std::string>& texts, std::size_t dimensions,
+             const nb::object& vectors) {
+    const Array out(vectors, Access::kWrite);
+    const std::span<float> place = out.writable<float>();
+    Reporter reporter{nb::none()};
+    run(reporter, [&] {
+      std::size_t at = 0;
+      for (const std::vector<float>& each : halftone::embed(model_, texts, dimensions)) {
+        std::ranges::copy(each, place.subspan(at, each.size()).begin());
+        at += each.size();
+      }
+    });
+  }
   Tokens tokens(std::size_t sequence) {
     const ExclusiveUse alone(used_, "model");
     const std::size_t count = model_.model().sequences();
@@ -204,6 +223,14 @@ void bind_generate_options(nb::module_& module) {
               [](GenerateArguments& a) { return fields_of(static_cast<v0::GenerateOptions&>(a)); });
   arguments.def(nb::init<>())
       .def_rw("stops", &GenerateArguments::stops)
+      .def(
+          "set_logit_bias",
+          [](GenerateArguments& how, const Tokens& tokens, const std::vector<double>& biases) {
+            for (std::size_t i = 0; i < tokens.size(); ++i) {
+              how.sampling.logit_bias.push_back({tokens[i], biases.at(i)});
+            }
+          },
+          nb::arg("tokens"), nb::arg("biases"))
       .def_rw("chat_template", &GenerateArguments::chat_template)
       .def_rw("forgets", &GenerateArguments::forgets)
       .def_rw("on_token", &GenerateArguments::on_token, nb::arg().none());
@@ -284,6 +311,9 @@ void bind_language(nb::module_& module) {
            nb::arg("all"), nb::arg("logits"))
       .def("append_each", &PythonLanguageModel::append_each, nb::arg("sequences"), nb::arg("parts"),
            nb::arg("logits"))
+      .def("embedding_width", &PythonLanguageModel::embedding_width)
+      .def("embed", &PythonLanguageModel::embed, nb::arg("texts"), nb::arg("dimensions"),
+           nb::arg("vectors"))
       .def("tokens", &PythonLanguageModel::tokens, nb::arg("sequence"))
       .def("truncate", &PythonLanguageModel::truncate, nb::arg("length"), nb::arg("sequence"))
       .def("bytes_per_token", &PythonLanguageModel::bytes_per_token, nb::arg("length"))

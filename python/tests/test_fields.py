@@ -39,7 +39,7 @@ FUNCTIONS = {
     "LanguageModel.evaluate_text": (("evaluate_text",), "eval"),
 }
 #: Options that are no fields: lists of texts.
-LISTS = {"stages", "features", "stop"}
+LISTS = {"stages", "features", "stop", "logit_bias"}
 #: Fields whose option of the program is that of something else, or says more.
 ELSEWHERE = {
     "batch", "seed", "type", "max_loss", "synthetic", "sequence", "sequences", "choices"

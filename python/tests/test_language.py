@@ -112,6 +112,33 @@ def test_sequences_share_runs(model: ht.LanguageModel) -> None:
     assert model.tokens() == [8]
 
 
+def test_texts_become_vectors(model: ht.LanguageModel) -> None:
+    vectors = model.embed(["Once", "upon a time", "Once"])
+    assert vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors[0], vectors[2])
+    np.testing.assert_array_equal(model.embed("upon a time"), vectors[1])
+    np.testing.assert_allclose((vectors**2).sum(1), 1, atol=1e-6)
+    short = model.embed(["Once"], dimensions=3)[0]
+    np.testing.assert_allclose(short, vectors[0, :3] / np.linalg.norm(vectors[0, :3]), atol=1e-6)
+    assert model.tokens() == []
+    with pytest.raises(ValueError, match="dimensions: expected 1 to"):
+        model.embed("a", dimensions=1000)
+    with pytest.raises(ValueError, match="text 0: expected 1 to 64 tokens"):
+        model.embed("a" * 99)
+
+
+def test_biases_and_penalties_change_what_is_drawn(model: ht.LanguageModel) -> None:
+    plain = model.generate("Once", max_tokens=8).tokens
+    never = model.generate("Once", max_tokens=8, logit_bias={plain[0]: -100}).tokens
+    assert plain[0] not in never
+    always = model.generate("Once", max_tokens=3, logit_bias={7: 1000}).tokens
+    assert always == [7, 7, 7]
+    repeated = model.generate("Once", max_tokens=9, logit_bias={7: 50}, frequency_penalty=-2).tokens
+    assert repeated == [7] * 9
+    with pytest.raises(ValueError, match="frequency_penalty: expected -2 to 2, found 3"):
+        model.generate("Once", frequency_penalty=3)
+
+
 def test_errors_leave_sequences_alone(model: ht.LanguageModel) -> None:
     model.append([5, 6])
     for tokens, sequence, text in (([260], 0, "token: expected 0 to 259, found 260"),

@@ -96,6 +96,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "LanguageModel.chat": {"template": "chatml"},
     "LanguageModel.chat_prompt": {"messages": MESSAGES, "template": "chatml"},
     "LanguageModel.detokenize": {"tokens": [3]},
+    "LanguageModel.embed": {"texts": ["a"], "dimensions": 3},
     "LanguageModel.evaluate_text": {"text": "the cat sat on the mat", "window": 8, **OPTIONS},
     "LanguageModel.generate": {"prompt": "a", "max_tokens": 1},
     "LanguageModel.is_end_token": {"token": 3},

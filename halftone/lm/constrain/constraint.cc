@@ -9,37 +9,68 @@
 
 namespace halftone::lm {
 
-Constraint::Constraint(std::shared_ptr<const Grammar> grammar,
-                       std::shared_ptr<const ConstraintTokens> tokens,
-                       std::vector<TokenId> end_tokens, bool is_begin)
-    : tokens_(std::move(tokens)),
+TextForm::TextForm(std::shared_ptr<const Grammar> grammar,
+                   std::shared_ptr<const ConstraintTokens> tokens)
+    : grammar_(std::move(grammar)),
+      tokens_(std::move(tokens)),
+      reader_(std::make_shared<Reader>(Acceptor(grammar_))) {}
+
+std::shared_ptr<TextForm::Reader> TextForm::reader() {
+  const std::lock_guard lock(mutex_);
+  return reader_;
+}
+
+void TextForm::drop(const std::shared_ptr<Reader>& full) {
+  const std::lock_guard lock(mutex_);
+  if (reader_ == full) reader_ = std::make_shared<Reader>(Acceptor(grammar_));
+}
+
+Constraint::Constraint(std::shared_ptr<TextForm> form, std::vector<TokenId> end_tokens,
+                       bool is_begin)
+    : form_(std::move(form)),
       end_tokens_(std::move(end_tokens)),
       is_begin_(is_begin),
-      acceptor_(std::move(grammar)),
-      state_(acceptor_.start()) {}
+      reader_(form_->reader()),
+      state_(reader_->acceptor.start()) {}
 
-const TokenMask& Constraint::mask() {
-  if (is_begin_) {
-    if (first_mask_.empty()) first_mask_ = allowed_tokens(sorted(), acceptor_, state_);
-    return first_mask_;
+void Constraint::make_room() {
+  form_->drop(reader_);
+  if (reader_.use_count() > 1) {
+    const std::lock_guard lock(reader_->mutex);
+    reader_ = std::make_shared<TextForm::Reader>(reader_->acceptor);
   }
-  const std::size_t max_masks = kMaxMaskBytes / (sorted().size() / 8 + 1) + 1;
-  if (acceptor_.is_full() || masks_.size() >= max_masks) {
-    masks_.clear();
-    state_ = acceptor_.forget_but(state_);
-  }
-  const auto found = masks_.find(state_);
-  if (found != masks_.end()) return found->second;
-  return masks_.emplace(state_, allowed_tokens(sorted(), acceptor_, state_)).first->second;
+  for (auto& masks : reader_->masks) masks.clear();
+  state_ = reader_->acceptor.forget_but(state_);
+}
+
+const TokenMask& Constraint::mask(bool& may_end) {
+  const std::size_t max_masks = TextForm::kMaxMaskBytes / (sorted().size() / 8 + 1) + 1;
+  const auto is_full = [&] {
+    const std::lock_guard lock(reader_->mutex);
+    return reader_->acceptor.is_full() || reader_->masks[0].size() >= max_masks;
+  };
+  if (is_full()) make_room();
+  const std::lock_guard lock(reader_->mutex);
+  may_end = reader_->acceptor.may_end(state_);
+  auto& masks = reader_->masks[is_begin_ ? 1 : 0];
+  const auto found = masks.find(state_);
+  if (found != masks.end()) return found->second;
+  return masks.emplace(state_, allowed_tokens(sorted(), reader_->acceptor, state_)).first->second;
+}
+
+bool Constraint::must_end() const {
+  const std::lock_guard lock(reader_->mutex);
+  return reader_->acceptor.must_end(state_);
 }
 
 void Constraint::apply(std::span<float> logits) {
-  const TokenMask& allowed = mask();
+  bool may_end = false;
+  const TokenMask& allowed = mask(may_end);
   constexpr float kNever = -std::numeric_limits<float>::infinity();
   std::vector<std::pair<std::size_t, float>> ends;
   for (const TokenId token : end_tokens_) {
     const auto i = static_cast<std::size_t>(token);
-    if (acceptor_.may_end(state_) && i < logits.size()) ends.emplace_back(i, logits[i]);
+    if (may_end && i < logits.size()) ends.emplace_back(i, logits[i]);
   }
   bool has_any = !ends.empty();
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -59,8 +90,9 @@ void Constraint::apply(std::span<float> logits) {
 
 void Constraint::accept(TokenId token) {
   if (std::ranges::count(end_tokens_, token) > 0) return;
+  const std::lock_guard lock(reader_->mutex);
   for (const char byte : sorted().text(token)) {
-    state_ = acceptor_.after(state_, static_cast<std::uint8_t>(byte));
+    state_ = reader_->acceptor.after(state_, static_cast<std::uint8_t>(byte));
   }
   is_begin_ = false;
 }

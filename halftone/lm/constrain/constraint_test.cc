@@ -25,8 +25,11 @@ std::vector<TokenId> allowed(Constraint& constraint, std::size_t count) {
 
 class Constraints : public testing::Test {
  protected:
+  [[nodiscard]] std::shared_ptr<TextForm> form(const char* grammar) const {
+    return std::make_shared<TextForm>(std::make_shared<Grammar>(parse_grammar(grammar)), tokens_);
+  }
   [[nodiscard]] Constraint of(const char* grammar) const {
-    return Constraint(std::make_shared<Grammar>(parse_grammar(grammar)), tokens_, {256}, false);
+    return Constraint(form(grammar), {256}, false);
   }
   /// Bytes and "</s>".
   Tokenizer tokenizer_ = Tokenizer::from_gguf(byte_tokens({"</s>"}));
@@ -46,9 +49,10 @@ TEST_F(Constraints, AllowTheTokensThatGoOn) {
 
 TEST_F(Constraints, AllowControlTokensThatAreText) {
   const Tokenizer tokenizer = Tokenizer::from_gguf(byte_tokens({"[CALL]", "[/CALL]", "</s>"}));
-  Constraint constraint(
+  const auto form = std::make_shared<TextForm>(
       std::make_shared<Grammar>(parse_grammar("root ::= \"[CALL]x\"")),
-      std::make_shared<ConstraintTokens>(tokenizer, std::vector<TokenId>{256, 257}), {258}, true);
+      std::make_shared<ConstraintTokens>(tokenizer, std::vector<TokenId>{256, 257}));
+  Constraint constraint(form, {258}, true);
   EXPECT_THAT(allowed(constraint, 259), testing::ElementsAre('[', 256));
   constraint.accept(256);
   EXPECT_THAT(allowed(constraint, 259), testing::ElementsAre('x'));
@@ -64,13 +68,40 @@ TEST_F(Constraints, AllowTheEndWhereTheTextIsWhole) {
 }
 
 TEST_F(Constraints, SayWhereNoTokenGoesOn) {
-  Constraint constraint(std::make_shared<Grammar>(parse_grammar("root ::= \"a\"")), tokens_, {},
-                        false);
+  Constraint constraint(form("root ::= \"a\""), {}, false);
   constraint.accept('a');
   std::vector<float> logits(257, 1);
   expect_error(ErrorKind::kUnsupported,
                "expected a token of the model that goes on with the text, found none",
                [&] { constraint.apply(logits); });
+}
+
+/// A form of which each text meets states of its own, more than are remembered.
+TEST_F(Constraints, ShareWhatTheyHaveMetAndForgetWhatIsTooMuch) {
+  const auto shared = form("root ::= \"(\" root \")\" | [a-z]");
+  constexpr std::size_t kDepth = 9000;  // states of about 2 KiB: more than fit
+  std::vector<Constraint> texts(3, Constraint(shared, {256}, false));
+  std::vector<std::size_t> depths{kDepth, kDepth / 2, 3};
+  for (std::size_t step = 0; step < kDepth; ++step) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (step >= depths[i]) continue;
+      if (step % 500 == 0) {
+        EXPECT_EQ(allowed(texts[i], 257).size(), 27U) << i << " " << step;
+      }
+      texts[i].accept('(');
+    }
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    texts[i].accept('x');
+    for (std::size_t left = depths[i]; left > 0; --left) {
+      if (left % 500 == 1) {
+        EXPECT_THAT(allowed(texts[i], 257), testing::ElementsAre(')'));
+      }
+      texts[i].accept(')');
+    }
+    EXPECT_THAT(allowed(texts[i], 257), testing::ElementsAre(256));
+    EXPECT_TRUE(texts[i].must_end());
+  }
 }
 
 /// The tokens of a mask are those whose bytes an acceptor reads, one by one.

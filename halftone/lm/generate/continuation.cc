@@ -29,10 +29,8 @@ Continuation::Continuation(const TokenModel& model, const Tokenizer& tokenizer,
              " tokens, which is the context, found " + std::to_string(prompt.size()),
          Hint::kContext);
   }
-  for (const TokenId token : prompt) sampler_.accept(token);
-  if (job_.form) {
-    constraint_.emplace(job_.form->grammar, job_.form->tokens, job_.end_tokens, job_.is_begin);
-  }
+  for (const TokenId token : prompt) sampler_.accept(token, false);
+  if (job_.form) constraint_.emplace(job_.form, job_.end_tokens, job_.is_begin);
   // Guesses that were wrong are cut off.
   if (!model.truncates_freely()) job_.lookup = 0;
   if (model.draft() != nullptr) draft_length_.emplace(model.draft_cost());

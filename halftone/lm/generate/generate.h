@@ -18,18 +18,12 @@ namespace halftone::lm {
 using v0::End;
 using v0::Generation;
 
-/// What a text has to be, shared by all texts of the form.
-struct TextForm {
-  std::shared_ptr<const Grammar> grammar;
-  std::shared_ptr<const ConstraintTokens> tokens;  ///< of the model
-};
-
 /// What is asked of generate().
 struct GenerateJob : v0::GenerateOptions {
   std::vector<TokenId> end_tokens{};
   bool is_begin = false;  ///< the result is a text of its own: an answer
   v0::OnToken on_token{};
-  std::optional<TextForm> form{};  ///< what the text has to be; nullopt: anything
+  std::shared_ptr<TextForm> form{};  ///< what the text has to be, shared by others; null: anything
   /// Gets the logits that each token is drawn from, [tokens of the tokenizer], before on_token.
   std::function<void(std::span<const float>)> on_logits{};
   std::vector<TokenId> shown_tokens{};  ///< control tokens with a text, which is their name

@@ -53,7 +53,7 @@ TEST_F(Generations, EndAtTheEndToken) {
 TEST_F(Generations, FollowAGrammarWhateverTheModelPrefers) {
   const auto tokens = std::make_shared<ConstraintTokens>(tokenizer_);
   const auto form = [&](const char* grammar) {
-    return TextForm{std::make_shared<Grammar>(parse_grammar(grammar)), tokens};
+    return std::make_shared<TextForm>(std::make_shared<Grammar>(parse_grammar(grammar)), tokens);
   };
   options_.form = form("root ::= \"l\" [a-f] \"t\" | \"x\"+");
   Generation found = continued("Ha");

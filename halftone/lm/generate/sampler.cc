@@ -120,9 +120,20 @@ Sampler::Sampler(const SamplingOptions& options) : options_(options), random_(op
                options.min_p);
   check_option(is_from(options.repeat_penalty, 0) && options.repeat_penalty > 0, "repeat penalty",
                "above 0", options.repeat_penalty);
+  const auto is_small = [](double x) { return x >= -2 && x <= 2; };
+  check_option(is_small(options.presence_penalty), "presence penalty", "from -2 to 2",
+               options.presence_penalty);
+  check_option(is_small(options.frequency_penalty), "frequency penalty", "from -2 to 2",
+               options.frequency_penalty);
+  for (const auto& [token, bias] : options.logit_bias) {
+    check_option(std::isfinite(bias), "logit bias of token " + std::to_string(token), "of any size",
+                 bias);
+  }
 }
 
-void Sampler::accept(TokenId token) {
+void Sampler::accept(TokenId token, bool is_written) {
+  const bool counts = options_.presence_penalty != 0 || options_.frequency_penalty != 0;
+  if (is_written && counts) ++written_[token];
   if (options_.repeat_window == 0) return;
   if (last_.size() == options_.repeat_window) last_.pop_front();
   last_.push_back(token);
@@ -148,21 +159,41 @@ void Sampler::collect(std::span<const float> logits) {
   candidates_.resize(count);
 }
 
+template <typename Change>
+void Sampler::change(TokenId token, const Change& changed) {
+  const auto found = std::ranges::lower_bound(candidates_, token, {}, &TokenLogit::id);
+  if (found != candidates_.end() && found->id == token) found->logit = changed(found->logit);
+}
+
+void Sampler::add_biases() {
+  for (const auto& [token, bias] : options_.logit_bias) {
+    change(token, [bias = bias](double logit) { return logit + bias; });
+  }
+}
+
+void Sampler::lower_written() {
+  for (const auto& [token, count] : written_) {
+    const double penalty =
+        options_.presence_penalty + static_cast<double>(count) * options_.frequency_penalty;
+    change(token, [&](double logit) { return logit - penalty; });
+  }
+}
+
 void Sampler::lower_repeated() {
   std::vector<TokenId> repeated(last_.begin(), last_.end());
   std::ranges::sort(repeated);
   repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
   for (const TokenId token : repeated) {
-    const auto found = std::ranges::lower_bound(candidates_, token, {}, &TokenLogit::id);
-    if (found == candidates_.end() || found->id != token) continue;
-    const double logit = found->logit;
-    found->logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
+    const double penalty = options_.repeat_penalty;
+    change(token, [&](double logit) { return logit > 0 ? logit / penalty : logit * penalty; });
   }
 }
 
 TokenId Sampler::sample(std::span<const float> logits) {
   collect(logits);
+  add_biases();
   if (options_.repeat_penalty != 1) lower_repeated();
+  lower_written();
   if (options_.temperature == 0) return std::ranges::min_element(candidates_, kIsBefore)->id;
   Candidates candidates(candidates_);
   candidates.keep_top(options_.top_k);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -31,8 +32,9 @@ class Sampler {
   /// @throws Error kUsage if an option is out of range
   explicit Sampler(const SamplingOptions& options);
 
-  /// Remembers a token of the text, for the repetition penalty. Those of a prompt count.
-  void accept(TokenId token);
+  /// Remembers a token of the text, for the penalties.
+  /// @param is_written  else of the prompt, which the repetition penalty counts alone
+  void accept(TokenId token, bool is_written = true);
   /// @param logits  [vocabulary]; -infinity: never drawn
   /// @return        a token, which is not accepted yet
   /// @throws Error kUsage if a logit is NaN or +infinity, or all are -infinity: the model is broken
@@ -40,12 +42,18 @@ class Sampler {
 
  private:
   void collect(std::span<const float> logits);
+  /// Changes the logit of a token, if it may be drawn.
+  template <typename Change>
+  void change(TokenId token, const Change& changed);
+  void add_biases();
   void lower_repeated();
+  void lower_written();
 
   SamplingOptions options_;
   Random random_;
   std::deque<TokenId> last_;
-  std::vector<TokenLogit> candidates_;  ///< kept for its memory
+  std::map<TokenId, std::size_t> written_;  ///< how often, if that matters
+  std::vector<TokenLogit> candidates_;      ///< kept for its memory
 };
 
 /// The highest logit, of equal ones the lowest id. @throws Error as Sampler::sample()

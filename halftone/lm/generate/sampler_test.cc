@@ -180,6 +180,31 @@ TEST(Samplers, LowerTheLogitsOfRepeatedTokens) {
   EXPECT_EQ(without.sample(logits), 0);
 }
 
+TEST(Samplers, TakePenaltiesOfWhatWasWritten) {
+  // Keskar's penalty aside, those of OpenAI: l - presence - n frequency.
+  SamplingOptions options = plain(0);
+  options.presence_penalty = 0.5;
+  options.frequency_penalty = 1;
+  Sampler sampler(options);
+  const std::vector<float> logits{4, 3, 1.75F};
+  sampler.accept(0, false);
+  EXPECT_EQ(sampler.sample(logits), 0) << "a prompt does not count";
+  sampler.accept(0);
+  EXPECT_EQ(sampler.sample(logits), 1) << "4 - 0.5 - 1 < 3";
+  sampler.accept(1);
+  EXPECT_EQ(sampler.sample(logits), 0) << "2.5 > 3 - 1.5";
+  sampler.accept(0);
+  EXPECT_EQ(sampler.sample(logits), 2) << "4 - 0.5 - 2 < 1.75";
+}
+
+TEST(Samplers, AddBiases) {
+  SamplingOptions options = plain(0);
+  options.logit_bias = {{0, -100}, {2, 1.5}, {1000, 5}};
+  EXPECT_EQ(Sampler(options).sample(std::vector<float>{4, 3, 2}), 2);
+  options.logit_bias = {{0, -100}};
+  EXPECT_EQ(Sampler(options).sample(std::vector<float>{4}), 0) << "there is no other";
+}
+
 TEST(Samplers, AreTheSameForTheSameSeed) {
   std::vector<float> logits(500);
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * i % 97) / 10;
@@ -215,6 +240,9 @@ TEST(Samplers, RefuseWhatIsNoNumber) {
     expect_usage("top-p: expected a number above 0, of 1 at most, found", {.top_p = p});
   }
   expect_usage("min-p: expected a number from 0 to 1", {.min_p = 2});
+  expect_usage("presence penalty: expected a number from -2 to 2", {.presence_penalty = 3});
+  expect_usage("frequency penalty: expected a number from -2 to 2", {.frequency_penalty = kNan});
+  expect_usage("logit bias of token 7: expected a number", {.logit_bias = {{7, kInfinity}}});
   expect_usage("repeat penalty: expected a number above 0", {.repeat_penalty = 0});
 }
 

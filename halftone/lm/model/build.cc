@@ -122,9 +122,11 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
   if (used.context == 0) used.context = description.context;
   check_context(description, used.context);
   if (used.sequences == 0) fail(ErrorKind::kUsage, "sequences: expected 1 or more, found 0");
-  SharedConstants constants;
+  SharedConstants own;
+  SharedConstants& constants = used.constants != nullptr ? *used.constants : own;
+  RowsBuilder head(description, weights, constants, used);
   return {RowsBuilder(description, weights, constants, used).body(),
-          RowsBuilder(description, weights, constants, used).head()};
+          used.gives_rows ? head.padded_rows() : head.head()};
 }
 
 DecoderGraphs build_samples(const Description& description, const Weights& weights,

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "halftone/ir/ops/sequence.h"
@@ -13,11 +16,18 @@
 
 namespace halftone::lm {
 
+/// Constants by name, which several graphs share.
+using SharedConstants = std::map<std::string, std::shared_ptr<const ir::Constant>>;
+
 struct BuildOptions {
   std::size_t sequences = 1;  ///< that the states hold
   std::size_t context = 0;    ///< tokens of a sequence at most; 0: as many as the description says
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat32;  ///< how keys and values are kept
   const Adapter* adapter = nullptr;                     ///< changes matrices; null: none
+  SharedConstants* constants = nullptr;  ///< shared with other graphs of the model; null: none
+  /// The head gives the rows behind the final norm in place of logits, with zeros behind them as
+  /// far as logits go.
+  bool gives_rows = false;
 };
 
 /// The graphs that lm::Decoder runs. The final norm is in the head. Weights are float32 constants

@@ -22,9 +22,6 @@ inline ir::Dim dim(std::size_t extent) { return static_cast<ir::Dim>(extent); }
 /// The function of a feed-forward network but for a square.
 ir::Activation activation_of(FeedForward function);
 
-/// Constants by name, which several graphs share.
-using SharedConstants = std::map<std::string, std::shared_ptr<const ir::Constant>>;
-
 /// What both forms of a model have in common: rows [..., width], whose leading axes are `lead`.
 class GraphBuilder {
  public:
@@ -44,6 +41,15 @@ class GraphBuilder {
 
   ir::Graph head() {
     graph_.add_output(logits());
+    return std::move(graph_);
+  }
+
+  /// The rows behind the final norm in place of logits, and zeros behind these up to as many.
+  ir::Graph padded_rows() {
+    const ValueId rows = head_input();
+    const std::size_t zeros = d_.vocabulary > d_.width ? d_.vocabulary - d_.width : 0;
+    graph_.add_output(
+        node("rows/padded", ir::Pad{ir::PadMode::kConstant, {0, 0}, {0, zeros}}, {rows}));
     return std::move(graph_);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/text/charsmap.h"
 
+#include "halftone/base/base64.h"
 #include "halftone/base/error.h"
 #include "halftone/lm/text/utf8.h"
 
@@ -77,22 +78,9 @@ std::optional<Charsmap::Match> Charsmap::longest(std::string_view text) const {
 }
 
 std::string from_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string bytes;
-  std::uint32_t bits = 0;
-  unsigned num_bits = 0;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) fail_map("a text that is not base64");
-    bits = (bits << 6) | static_cast<std::uint32_t>(digit);
-    num_bits += 6;
-    if (num_bits < 8) continue;
-    num_bits -= 8;
-    bytes += static_cast<char>((bits >> num_bits) & 0xFF);
-  }
-  return bytes;
+  std::optional<std::string> bytes = halftone::from_base64(text);
+  if (!bytes) fail_map("a text that is not base64");
+  return *std::move(bytes);
 }
 
 }  // namespace halftone::lm

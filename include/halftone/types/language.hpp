@@ -49,6 +49,12 @@ HALFTONE_VERSIONED namespace v0 {
     Resources resources{};  ///< of all calls
   };
 
+  /// What is added to the logit of a token.
+  struct LogitBias {
+    Token token = 0;
+    double bias = 0;  ///< -100 and less: it is never drawn, if others are
+  };
+
   /// How tokens are drawn, in these steps on the logits l, each on the tokens that those before it
   /// have left:
   ///
@@ -69,6 +75,9 @@ HALFTONE_VERSIONED namespace v0 {
     double repeat_penalty = 1;       ///< above 0; 1: none
     std::size_t repeat_window = 64;  ///< tokens
     std::uint64_t seed = 0;
+    double presence_penalty = 0;   ///< -2 to 2: taken from the logits of tokens written before
+    double frequency_penalty = 0;  ///< -2 to 2: the same for each time that they were written
+    std::vector<LogitBias> logit_bias{};
   };
 
   /// Gets a text as it is written: each token with the text that is certain with it, which may be
