@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "halftone/api/fixed_part.h"
-#include "halftone/api/sample_shapes.h"
+#include "halftone/api/open_form.h"
 
 namespace halftone {
 namespace {
@@ -21,12 +21,15 @@ ir::Graph compared_part(ir::Graph graph) {
 compress::Evaluation evaluate(Network network, const data::Dataset& data, const Network* reference,
                               compress::EvaluateSettings options) {
   options.network = network.name;
-  network = with_samples(std::move(network), data);
-  const ir::Graph graph = compared_part(prepared(std::move(network), Purpose::kRunOnFloats));
+  SizedGraph own = prepared_for(network, data, Purpose::kRunOnFloats);
+  const ir::Graph graph = compared_part(std::move(own.graph));
+  options.resize = std::move(own.resize);
   std::optional<ir::Graph> other;
   if (reference != nullptr) {
     options.reference = reference->name;
-    other = compared_part(prepared(with_samples(*reference, data), Purpose::kRunOnFloats));
+    SizedGraph theirs = prepared_for(*reference, data, Purpose::kRunOnFloats);
+    other = compared_part(std::move(theirs.graph));
+    options.resize_reference = std::move(theirs.resize);
   }
   return compress::evaluate(graph, data, other ? &*other : nullptr, options);
 }

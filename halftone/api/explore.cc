@@ -94,8 +94,8 @@ class Explorer {
                                  : data::hold_out(samples.data, kHeldOutEvery)),
         judged_(compress::with_masked_gaps(network_.graph, samples_.judged, job.devices)),
         fit_{job.seed, job.options.progress, job.devices, job.memory_bytes},
-        meter_(network_.graph, judged_, compress::LossKind::kError, job.devices,
-               job.evaluation_batch) {}
+        meter_(network_.graph, judged_, compress::LossKind::kError,
+               {job.devices, job.evaluation_batch}) {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 

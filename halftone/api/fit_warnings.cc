@@ -54,9 +54,10 @@ std::vector<std::string> suspects(const std::vector<compress::LayerReport>& laye
 class Costs {
  public:
   Costs(const ir::Graph& reference, const ir::Graph& quantized, const data::Dataset& data,
-        const spmd::Devices& devices)
+        const compress::QuantizeSettings& options)
       : quantized_(quantized),
-        meter_(reference, data, compress::LossKind::kError, devices),
+        meter_(reference, data, compress::LossKind::kError,
+               {options.devices, v0::kRunBatch, options.resize}),
         pairs_(compress::paired_layers(reference, quantized)),
         whole_(meter_.loss(quantized, pairs_)) {}
 
@@ -147,7 +148,7 @@ std::vector<std::string> fall_lines(const Costs& costs, const std::vector<std::s
 std::vector<std::string> cost_lines(const ir::Graph& graph, const compress::QuantizedGraph& result,
                                     const data::Dataset& data,
                                     const compress::QuantizeSettings& options) {
-  const Costs costs(graph, result.graph, data, options.devices);
+  const Costs costs(graph, result.graph, data, options);
   if (costs.whole_db() >= kGoodDb) return {};
   const std::vector<std::string> tried = suspects(result.layers);
   std::vector<Cost> singles = single_costs(costs, tried);
@@ -198,7 +199,9 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
   if (result.equalized_pairs > 0) return {};
   try {
     const data::Dataset few = data.first(kSamples);
-    return cost_lines(graph, result, compress::screened(graph, few, options.devices).data, options);
+    return cost_lines(graph, result,
+                      compress::screened(graph, few, options.devices, options.resize).data,
+                      options);
   } catch (const Error& error) {
     // Outputs that are not scores, or layers that changed places, cannot be compared.
     if (error.kind() != ErrorKind::kShape && error.kind() != ErrorKind::kUnsupported) throw;

@@ -124,13 +124,14 @@ class Attributes {
   std::multimap<std::string, ir::NodeId> by_name_;
 };
 
-/// A graph that grew from one with numbers for its extents, with those of the same with open ones.
+/// A graph that grew from one with numbers for its extents, also beside another one, with those of
+/// the same with open ones.
 /// @throws Error as OpenForm::reopened()
 ir::Graph with_extents_of(ir::Graph graph, const ir::Graph& open, const ir::Graph& filled) {
   const Attributes attributes(open, filled);
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     ir::ValueType type = graph.value(graph.inputs()[i]).type;
-    type.shape = open.value(open.inputs()[i]).type.shape;
+    type.shape = open.value(open.inputs()[i % open.inputs().size()]).type.shape;
     graph.set_input_type(graph.inputs()[i], std::move(type));
   }
   for (const ir::NodeId id : graph.topological_order()) {
@@ -189,11 +190,37 @@ void check_same(ir::Graph graph, const ir::Sizes& sizes, const ir::Graph& expect
   }
 }
 
+/// @throws Error kUnsupported for samples of several sizes, if a network is read with numbers
+void check_sizes(const Network& network, const data::Dataset& data) {
+  if (data.parts().size() == 1 || !network.reader) return;
+  fail(ErrorKind::kUnsupported,
+       network.name + ": expected samples of one size, found " +
+           std::to_string(data.parts().size()) +
+           " sizes: the network is read with numbers for its extents: " + network.refusal);
+}
+
 }  // namespace
 
 OpenForm::OpenForm(const Network& network, const data::Dataset& data, Purpose purpose)
-    : open_(prepared_open(network, purpose)), filled_(open_), sizes_(sizes_of(network, data)) {
+    : network_(network),
+      open_(prepared_open(network, purpose)),
+      filled_(open_),
+      sizes_(sizes_of(network, data.parts()[0])) {
   with_context(network.name, [&] { ir::fill_in_extents(filled_, sizes_); });
+  for (const data::Dataset& part : data.parts().subspan(1)) {
+    with_context("sample " + std::to_string(part.origin(0)), [&] {
+      ir::Graph other = open_;
+      const ir::Sizes sizes = sizes_of(network, part);
+      with_context(network.name, [&] { ir::fill_in_extents(other, sizes); });
+    });
+  }
+}
+
+ir::Graph OpenForm::resized(ir::Graph graph, const data::Dataset& samples) const {
+  graph = with_extents_of(std::move(graph), open_, filled_);
+  const ir::Sizes sizes = sizes_of(network_, samples);
+  with_context(network_.name, [&] { ir::fill_in_extents(graph, sizes); });
+  return graph;
 }
 
 ir::Graph OpenForm::reopened(ir::Graph graph) const {
@@ -204,9 +231,27 @@ ir::Graph OpenForm::reopened(ir::Graph graph) const {
   return graph;
 }
 
+SizedGraph prepared_for(const Network& network, const data::Dataset& data, Purpose purpose) {
+  if (data.parts().size() == 1) return {prepared(with_samples(network, data), purpose)};
+  check_sizes(network, data);
+  if (!is_open(network)) return {prepared(network, purpose)};
+  const auto form = std::make_shared<const OpenForm>(network, data, purpose);
+  return {form->filled(), [form](const ir::Graph& graph, const data::Dataset& samples) {
+            return form->resized(graph, samples);
+          }};
+}
+
 std::optional<OpenForm> open_form(const Network& network, const data::Dataset& data) {
+  check_sizes(network, data);
   if (!is_open(network) || network.reader) return std::nullopt;
   return OpenForm(network, data, Purpose::kQuantize);
+}
+
+compress::Resize resize_of(const std::optional<OpenForm>& form, const data::Dataset& data) {
+  if (!form || data.parts().size() == 1) return {};
+  return [&form](const ir::Graph& graph, const data::Dataset& samples) {
+    return form->resized(graph, samples);
+  };
 }
 
 std::optional<std::string> reopen(const std::optional<OpenForm>& form, ir::Graph& graph) {

@@ -38,18 +38,20 @@ ir::Graph to_check(const Network& network) {
 }
 
 /// Fits the float form of a network.
-/// @param fit  fit(graph on floats) returns the result
+/// @param fit  fit(graph on floats, options) returns the result
 /// @return     with the inputs and outputs of the network, and all warnings
 template <typename Fit>
 compress::QuantizedGraph fitted(const Network& network, const data::Dataset& data,
                                 const compress::QuantizeSettings& options, const Fit& fit) {
   const std::optional<OpenForm> open = open_form(network, data);
-  const Network bound = with_samples(network, data);
+  const Network bound = with_samples(network, data.parts()[0]);
+  compress::QuantizeSettings how = options;
+  how.resize = resize_of(open, data);
   const ir::Graph graph = open ? open->filled() : prepared(bound, Purpose::kQuantize);
   std::vector<std::string> lines;
   compress::QuantizedGraph result = fit_fixed_part(graph, [&](const ir::Graph& part) {
-    compress::QuantizedGraph found = fit(part);
-    lines = costly_layers(part, found, data, options);
+    compress::QuantizedGraph found = fit(part, how);
+    lines = costly_layers(part, found, data, how);
     return found;
   });
   const auto warn = [&](std::vector<std::string> more) {
@@ -70,8 +72,8 @@ compress::QuantizedGraph fitted(const Network& network, const data::Dataset& dat
 compress::QuantizedGraph quantize(const Network& network, const data::Dataset& data,
                                   const compress::Recipe& recipe,
                                   const compress::QuantizeSettings& options) {
-  return fitted(network, data, options, [&](const ir::Graph& graph) {
-    return compress::quantize(graph, data, recipe, options);
+  return fitted(network, data, options, [&](const ir::Graph& graph, const auto& how) {
+    return compress::quantize(graph, data, recipe, how);
   });
 }
 
@@ -80,11 +82,11 @@ compress::QuantizedGraph quantize_to_integers(const Network& network, const data
                                               const compress::QuantizeSettings& options,
                                               std::string_view format) {
   const passes::CodeForm& form = codes_of(formats::format_named(format));
-  return fitted(network, data, options, [&](const ir::Graph& graph) {
+  return fitted(network, data, options, [&](const ir::Graph& graph, const auto& how) {
     for (const std::string& line : kept_layers(graph)) {
       fail(ErrorKind::kUnsupported, line + "; other runtimes do not know them");
     }
-    return compress::quantize_to_integers(graph, data, recipe, options, form);
+    return compress::quantize_to_integers(graph, data, recipe, how, form);
   });
 }
 
@@ -145,10 +147,13 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   Network network = load(job.input, job.import);
   if (!is_open(network)) check_form(job, network);
   const data::Dataset data = job.data.open();
-  const Network bound = with_samples(network, data);
+  const Network bound = with_samples(network, data.parts()[0]);
   if (is_open(network)) check_form(job, bound);
   // Other formats have no open extents beside the batch.
-  if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) network = bound;
+  if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) {
+    compress::require_one_size(data);
+    network = bound;
+  }
   const compress::QuantizedGraph result = quantize_for(job, network, data);
   QuantizeReport report = report_of(result);
   report.input_bytes = network.file_bytes;

@@ -99,12 +99,14 @@ std::vector<std::optional<ir::Shape>> shapes_of(const Network& network, const da
 }  // namespace
 
 ir::Sizes sizes_of(const Network& network, const data::Dataset& data) {
+  compress::require_one_size(data);
   const auto shapes = shapes_of(network, data);
   return ir::sizes_of(network.graph, network.graph.untied(network.graph.inputs()), shapes);
 }
 
 Network with_samples(Network network, const data::Dataset& data) {
   if (!is_open(network)) return network;
+  compress::require_one_size(data);
   const auto shapes = shapes_of(network, data);
   return with_shapes(std::move(network), shapes);
 }

@@ -14,7 +14,8 @@ ir::Sizes sizes_of(const Network& network, const data::Dataset& data);
 
 /// The network with numbers for its open extents: those of the samples, whose extents are added,
 /// removed and permuted as data::adapt() does.
-/// @throws Error kShape if the samples do not fit an input; else as with_shapes() and
+/// @throws Error kShape if the samples do not fit an input, or have several sizes; else as
+/// with_shapes() and
 ///         compress::paired_inputs()
 Network with_samples(Network network, const data::Dataset& data);
 

@@ -106,11 +106,12 @@ std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;
-  const ir::Graph graph =
-      fixed_part(prepared(with_samples(std::move(network), data), Purpose::kQuantize));
+  SizedGraph sized = prepared_for(network, data, Purpose::kQuantize);
+  const ir::Graph graph = fixed_part(std::move(sized.graph));
   std::optional<StateFile> state;
   check_state(name, data, settings);
-  const auto options = with_state(kStateKind, graph, data, settings, state);
+  auto options = with_state(kStateKind, graph, data, settings, state);
+  options.fit.resize = std::move(sized.resize);
   return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
 }
 
@@ -199,9 +200,10 @@ void restore_ends(ir::Graph& graph, const Network& network, const Network& fille
 compress::SearchResult quantize_within(const Network& given, const data::Dataset& data,
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
-  const Network network = with_samples(given, data);
-  const std::optional<OpenForm> open =
-      settings.firmware.any() ? std::nullopt : open_form(given, data);  // C has numbers
+  const Network network = with_samples(given, data.parts()[0]);
+  const bool is_c = settings.firmware.any();  // which has numbers
+  if (is_c) compress::require_one_size(data);
+  const std::optional<OpenForm> open = is_c ? std::nullopt : open_form(given, data);
   const ir::Graph graph = open ? open->filled() : prepared(network, Purpose::kQuantize);
   std::optional<StateFile> state;
   compress::SearchOptions options;
@@ -212,6 +214,7 @@ compress::SearchResult quantize_within(const Network& given, const data::Dataset
   check_state(network.name, data, how);
   if (firmware.counts()) count_instructions(how.options, network, firmware);
   options.sensitivity = with_state(kStateKind, graph, data, how, state);
+  options.sensitivity.fit.resize = resize_of(open, data);
   options.file_bytes = [&](ir::Graph result) {
     if (firmware.limits_flash) {
       return static_cast<double>(as_c(std::move(result), network, firmware.core).flash_bytes());
@@ -278,9 +281,12 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   const compress::Recipe& rules = job.settings.sensitivity.recipe;
   if (!is_open(network)) check_quantized(network, rules, job.output);
   const data::Dataset data = job.data.open();
-  const Network bound = with_samples(network, data);
+  const Network bound = with_samples(network, data.parts()[0]);
   if (is_open(network)) check_quantized(bound, rules, job.output);
-  if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) network = bound;
+  if (formats::model_format(job.output) != formats::ModelFormat::kOnnx) {
+    compress::require_one_size(data);
+    network = bound;
+  }
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));
   const std::optional<data::Dataset> evaluation = opened(job.evaluation);

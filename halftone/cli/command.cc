@@ -162,8 +162,8 @@ void add_data_options(CLI::App& verb, DataArguments& data, const std::string& de
   data::DatasetOptions& options = data.source.options;
   options.split = default_split;
   verb.add_option("--data", data.source.paths,
-                  "Samples: a folder with IDX files, CIFAR-10 *.bin, x.npy or x.npy,y.npy, x.npz, "
-                  "HDF5; for several inputs repeatable: [NAME=]x.npy")
+                  "Samples: a folder with IDX, .npy or .npz files, CIFAR-10 *.bin, x.npy or "
+                  "x.npy,y.npy, x.npz, HDF5; for several inputs repeatable: [NAME=]x.npy")
       ->required()
       ->allow_extra_args(false)
       ->check(read_path("SAMPLES"));

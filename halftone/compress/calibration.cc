@@ -39,19 +39,33 @@ bool leads_with_batch(const ir::Shape& shape) { return shape.rank() > 0 && shape
 /// Whether some input has a symbolic batch.
 bool has_open_batch(const ir::Graph& graph) { return !ir::fixed_batch(graph).has_value(); }
 
-/// Elements of a value over all runs of a stream.
-std::size_t num_elements(const ir::Graph& graph, const runtime::Stream& stream, ir::ValueId id,
-                         std::size_t samples) {
-  const ir::Shape& shape = graph.value(id).type.shape;
-  return has_open_batch(graph) ? shape.with_batch(1).element_count() * samples
-                               : shape.element_count() * stream.num_batches();
-}
+/// Elements of an output of a stream, or rows of them, counted over all runs.
+class Elements {
+ public:
+  /// @param count  count(part, elements): the rows of so many elements
+  template <typename Count>
+  Elements(const runtime::Stream& stream, std::size_t output, const Count& count) {
+    for (std::size_t part = 0; part < stream.num_parts(); ++part) {
+      before_.push_back(total_);
+      per_run_.push_back(count(part, stream.run_elements(part, output)));
+      total_ += count(part, stream.all_elements(part, output));
+    }
+  }
+  Elements(const runtime::Stream& stream, std::size_t output)
+      : Elements(stream, output, [](std::size_t, std::size_t elements) { return elements; }) {}
 
-/// Elements of a value in a run.
-std::size_t elements_per_run(const ir::Graph& graph, const runtime::Stream& stream,
-                             ir::ValueId id) {
-  return graph.value(id).type.shape.with_batch(stream.batch_size()).element_count();
-}
+  [[nodiscard]] std::size_t total() const { return total_; }
+  [[nodiscard]] std::size_t max_per_run() const { return *std::ranges::max_element(per_run_); }
+  /// The index of the first one of a batch.
+  [[nodiscard]] std::size_t first(const runtime::Batch& batch) const {
+    return before_[batch.part] + batch.run * per_run_[batch.part];
+  }
+
+ private:
+  std::vector<std::size_t> before_;   ///< by part
+  std::vector<std::size_t> per_run_;  ///< by part
+  std::size_t total_ = 0;
+};
 
 /// @param has_gaps  whether elements may be NaN or infinite, and are left out
 Histogram histogram_of(std::span<const float> elements, bool has_gaps) {
@@ -113,46 +127,78 @@ std::size_t calibration_batch(const ir::Graph& graph, std::span<const ir::NodeId
 }
 
 Calibration::Calibration(const data::Dataset& data, std::size_t batch, spmd::Devices devices,
-                         std::optional<std::uint64_t> max_bytes)
+                         std::optional<std::uint64_t> max_bytes, Resize resize)
     : data_(data),
       batch_(batch),
-      devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {
+      devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)),
+      resize_(std::move(resize)) {
   constexpr std::uint64_t kShare = 4;
   constexpr std::uint64_t kUnknown = std::uint64_t{1} << 30;
   max_bytes_ = max_bytes ? *max_bytes : available_memory().value_or(kShare * kUnknown) / kShare;
+}
+
+void Calibration::narrow(runtime::StreamPart& part, std::span<const ir::ValueId> values,
+                         bool from_cut) const {
+  auto behind = from_cut ? graph_behind(cut_, part.graph, values) : std::nullopt;
+  if (behind) {
+    part.shortcut = {std::move(behind->graph),
+                     [this, inputs = std::move(behind->inputs)](std::size_t batch) {
+                       return cut_.tensors(inputs, batch);
+                     }};
+  }
+  part.graph.set_outputs({values.begin(), values.end()});
+  part.graph.remove_unused_nodes();
+}
+
+runtime::Stream Calibration::stream(std::vector<runtime::StreamPart> parts,
+                                    const ProgressSink& progress, LayerValues computed,
+                                    bool whole_runs) const {
+  runtime::StreamOptions options;
+  options.batch = batch_;
+  options.progress = progress;
+  options.execution.int8_activations = computed == LayerValues::kAsFiles;
+  options.devices = devices_;
+  options.execution.float_order =
+      runtime::FloatOrder::kFixed;  // fits must not depend on the processor
+  options.whole_runs = whole_runs;
+  return {std::move(parts), std::move(options)};
 }
 
 /// Streams samples through the part of a graph that computes some values, its outputs.
 runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
                                     const ProgressSink& progress, std::size_t samples,
                                     LayerValues computed) const {
-  ir::Graph tapped = graph;
-  tapped.set_outputs({values.begin(), values.end()});
-  tapped.remove_unused_nodes();
-  std::optional<runtime::Shortcut> shortcut;
   // A run of fewer samples has another size than the batches of the cut.
   const bool has_batches = samples >= std::min(batch_, data_.size());
-  const bool as_files = computed == LayerValues::kAsFiles;
-  auto behind = has_batches && !as_files ? graph_behind(cut_, graph, values) : std::nullopt;
-  if (behind) {
-    shortcut = {std::move(behind->graph),
-                [this, inputs = std::move(behind->inputs)](std::size_t batch) {
-                  return cut_.tensors(inputs, batch);
-                }};
+  std::vector<runtime::StreamPart> parts = stream_parts(data_, graph, resize_, samples);
+  for (runtime::StreamPart& part : parts) {
+    narrow(part, values, has_batches && computed == LayerValues::kFitted);
   }
-  Feed feed = make_feed(data_, graph);
-  runtime::StreamOptions options;
-  options.num_samples = std::min(data_.size(), samples);
-  options.batch = batch_;
-  options.progress = progress;
-  options.execution.int8_activations = as_files;
-  options.devices = devices_;
-  options.execution.float_order =
-      runtime::FloatOrder::kFixed;  // fits must not depend on the processor
-  options.fixed_batch = feed.fixed_batch;
-  options.batch_axes = std::move(feed.batch_axes);
-  options.whole_runs = !has_open_batch(graph);
-  return {tapped, std::move(options), std::move(feed.fill), std::move(shortcut)};
+  return stream(std::move(parts), progress, computed, !has_open_batch(graph));
+}
+
+const data::Dataset* Calibration::samples_like(const ir::Graph& graph) const {
+  if (data_.parts().size() == 1 && !resize_) return &data_;
+  for (const data::Dataset& part : data_.parts()) {
+    try {
+      make_feed(part, graph);
+      return &part;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kShape) throw;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<ir::Unfolding> Calibration::unfoldings(const ir::Graph& graph,
+                                                   const LayerInput& input) const {
+  if (!resize_ || !input.layer) return {data_.parts().size(), input.unfolding};
+  std::vector<ir::Unfolding> found;
+  for (const data::Dataset& part : data_.parts()) {
+    const ir::Graph sized = resize_(graph, part);
+    found.emplace_back(sized, sized.node(*input.layer));
+  }
+  return found;
 }
 
 void Calibration::check_finite(std::span<const float> values, const ir::Value& value) const {
@@ -181,9 +227,9 @@ void Calibration::keep_cut(const ir::Graph& graph, std::vector<ir::ValueId> valu
   if (!can_keep) return;
   const runtime::Stream computed = stream(graph, values, {}, kAll);
   std::uint64_t run_bytes = 0;
-  for (const ir::ValueId id : values) {
-    run_bytes +=
-        elements_per_run(graph, computed, id) * size_bytes(graph.value(id).type.encoding.element);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    run_bytes += Elements(computed, i).max_per_run() *
+                 size_bytes(graph.value(values[i]).type.encoding.element);
   }
   Cut next(std::move(values), computed.num_batches());
   std::atomic<std::uint64_t> taken = 0;
@@ -199,15 +245,14 @@ void Calibration::keep_cut(const ir::Graph& graph, std::vector<ir::ValueId> valu
 ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
                                 std::uint64_t seed, const ProgressSink& progress) const {
   const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
-  const std::size_t per_run = elements_per_run(graph, answers, pair.original);
-  const ValueSample::Picks picks(num_elements(graph, answers, pair.original, data_.size()), most,
-                                 seed);
+  const Elements elements(answers, 0);
+  const ValueSample::Picks picks(elements.total(), most, seed);
   const auto pick = [&](const runtime::Batch& batch) {
     const auto original = batch.outputs[0].as<float>();
     const auto actual = batch.outputs[1].as<float>();
     check_finite(original, graph.value(pair.original));
     check_finite(actual, graph.value(pair.actual));
-    const std::size_t first = batch.first / answers.batch_size() * per_run;
+    const std::size_t first = elements.first(batch);
     std::vector<std::vector<float>> found(2);
     for (const std::size_t index : picks.within(first, first + actual.size())) {
       if (!is_finite(actual[index - first]) || !is_finite(original[index - first])) continue;
@@ -216,7 +261,8 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
     }
     return found;
   };
-  std::vector<std::vector<float>> found = answers.collect(2, picks.max_within(per_run), pick);
+  std::vector<std::vector<float>> found =
+      answers.collect(2, picks.max_within(elements.max_per_run()), pick);
   if (found[0].empty()) fail_not_finite(graph.value(pair.actual));
   return {std::move(found[0]), std::move(found[1])};
 }
@@ -230,8 +276,7 @@ std::vector<ValueStatistics> Calibration::ranges(const ir::Graph& graph,
   std::mutex mutex;
   // Counts are added in any order, since their sums are exact; averages in the order of batches.
   const auto count = [&](const runtime::Batch& batch) {
-    const double weight =
-        moving_average_weight(batch.first / answers.batch_size(), answers.num_batches(), momentum);
+    const double weight = moving_average_weight(batch.number, answers.num_batches(), momentum);
     std::vector<double> ends;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto elements = batch.outputs[i].as<float>();
@@ -262,16 +307,16 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
                                                      std::uint64_t seed,
                                                      const ProgressSink& progress) const {
   const ValuePair pair = input.pair;
-  const ir::Unfolding& unfolding = input.unfolding;
+  const std::vector<ir::Unfolding> unfolding = unfoldings(graph, input);
   std::optional<kernels::EncodeTable> table;
   if (input.encoding != nullptr) table.emplace(input.encoding->levels(0));
   const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
-  const std::size_t per_sample = unfolding.sample_elements();
-  const std::size_t per_run =
-      elements_per_run(graph, answers, pair.original) / per_sample * unfolding.rows_per_sample();
-  const ValueSample::Picks picks(num_elements(graph, answers, pair.original, data_.size()) /
-                                     per_sample * unfolding.rows_per_sample(),
-                                 most, seed);
+  const auto num_rows = [&](std::size_t part, std::size_t elements) {
+    const ir::Unfolding& how = unfolding[part];
+    return elements / how.sample_elements() * how.rows_per_sample();
+  };
+  const Elements all_rows(answers, 0, num_rows);
+  const ValueSample::Picks picks(all_rows.total(), most, seed);
   const auto count = [&](const runtime::Batch& batch) {
     const auto original = batch.outputs[0].as<float>();
     const auto actual = batch.outputs[1].as<float>();
@@ -279,12 +324,12 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
     std::vector<float> levels(actual.begin(), actual.end());
     if (table) kernels::round_to_levels(levels, *table, levels);
     check_finite(levels, graph.value(pair.actual));
-    const std::size_t first = batch.first / answers.batch_size() * per_run;
-    const std::size_t rows = actual.size() / per_sample * unfolding.rows_per_sample();
+    const std::size_t first = all_rows.first(batch);
+    const std::size_t rows = num_rows(batch.part, actual.size());
     std::vector<std::size_t> rows_of_batch;
     for (const std::size_t row : picks.within(first, first + rows))
       rows_of_batch.push_back(row - first);
-    return sums_of_rows(unfolding, {levels, original, data_.has_gaps()}, rows_of_batch);
+    return sums_of_rows(unfolding[batch.part], {levels, original, data_.has_gaps()}, rows_of_batch);
   };
   std::vector<LayerStatistics> result;
   for (const LayerStatistics::Sums& group : answers.sum(count)) result.emplace_back(group);

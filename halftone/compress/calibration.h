@@ -11,6 +11,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/compress/cut.h"
+#include "halftone/compress/feed.h"
 #include "halftone/compress/fit/layer_statistics.h"
 #include "halftone/compress/fit/range.h"
 #include "halftone/compress/fit/value_sample.h"
@@ -35,6 +36,8 @@ struct LayerInput {
   ir::Unfolding unfolding;
   /// If not null, the counterpart's values are first rounded to its nearest level.
   const numerics::MatrixEncoding* encoding = nullptr;
+  /// The layer, if its unfolding depends on the extents of samples.
+  std::optional<ir::NodeId> layer{};
 };
 
 /// How large a value is in each sample. Samples that are computed in one run, and cannot be told
@@ -63,6 +66,9 @@ std::size_t calibration_batch(const ir::Graph& graph, std::span<const ir::NodeId
 /// of the last keep_cut(). Memory: the cut; per device, one batch and log2(batches) + 1
 /// copies of the result.
 ///
+/// Samples of several sizes are streamed size by size, through the same graph with other extents
+/// (runtime::StreamPart); statistics are sums over all of them.
+///
 /// Values must be finite, or it fails with kFormat. Of data with_gaps(), elements that are not, and
 /// the rows of a layer's input that have one, are left out.
 class Calibration {
@@ -73,8 +79,9 @@ class Calibration {
   /// @param max_bytes   memory for cuts in this process; no result depends on it. Batches that
   ///                    do not fit start from the network's inputs. nullopt: a quarter of the
   ///                    memory that is available now, or 1 GiB if that is unknown.
+  /// @param resize      gives graphs the extents of samples; empty: they have one size
   explicit Calibration(const data::Dataset& data, std::size_t batch, spmd::Devices devices = {},
-                       std::optional<std::uint64_t> max_bytes = std::nullopt);
+                       std::optional<std::uint64_t> max_bytes = std::nullopt, Resize resize = {});
 
   /// Computes values for all samples from the old cut and replaces that cut by them. Both
   /// cuts are in memory meanwhile, so each gets half of it. Keeps the old cut if samples
@@ -119,7 +126,8 @@ class Calibration {
   /// @return         [rows]
   [[nodiscard]] std::vector<std::size_t> uses(const ir::Graph& graph, ir::ValueId indices,
                                               std::size_t rows, const ProgressSink& progress) const;
-  /// Two values for the first samples. Of data with_gaps(), a sample that has one is left out.
+  /// Two values for the first samples that have the extents of the graph. Of data with_gaps(), a
+  /// sample that has one is left out.
   [[nodiscard]] CollectedValues collect(const ir::Graph& graph, std::array<ir::ValueId, 2> values,
                                         std::size_t samples) const;
   [[nodiscard]] std::size_t num_samples() const { return data_.size(); }
@@ -134,6 +142,16 @@ class Calibration {
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
                                        const ProgressSink& progress, std::size_t samples,
                                        LayerValues computed = LayerValues::kFitted) const;
+  /// The part of the graph that computes some values, from the cut on if possible.
+  void narrow(runtime::StreamPart& part, std::span<const ir::ValueId> values, bool from_cut) const;
+  /// The samples that have the extents of a graph; null if there are none.
+  [[nodiscard]] const data::Dataset* samples_like(const ir::Graph& graph) const;
+  [[nodiscard]] runtime::Stream stream(std::vector<runtime::StreamPart> parts,
+                                       const ProgressSink& progress, LayerValues computed,
+                                       bool whole_runs) const;
+  /// By size of samples: how a layer reads its input.
+  [[nodiscard]] std::vector<ir::Unfolding> unfoldings(const ir::Graph& graph,
+                                                      const LayerInput& input) const;
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
                                        const ProgressSink& progress,
                                        LayerValues computed = LayerValues::kFitted) const;
@@ -143,6 +161,7 @@ class Calibration {
   std::size_t batch_;
   spmd::Devices devices_;
   std::uint64_t max_bytes_;
+  Resize resize_;
   Cut cut_;
 };
 

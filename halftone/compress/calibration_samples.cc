@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/compress/calibration.h"
+#include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::compress {
 namespace {
@@ -66,7 +67,7 @@ std::vector<SampleSizes> Calibration::sizes(const ir::Graph& graph,
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::array<std::vector<float>, kNumSizes> sizes;
       const ir::Value& value = graph.value(values[i]);
-      for (const auto part : parts_of(batch.outputs[i], value, answers.batch_size())) {
+      for (const auto part : parts_of(batch.outputs[i], value, answers.batch_size(batch.part))) {
         add_size(part, sizes);
       }
       for (std::vector<float>& each : sizes) {
@@ -76,7 +77,11 @@ std::vector<SampleSizes> Calibration::sizes(const ir::Graph& graph,
     }
     return found;
   };
-  auto found = answers.collect(kNumSizes * values.size(), answers.batch_size(), measure);
+  std::size_t most = 0;
+  for (std::size_t part = 0; part < answers.num_parts(); ++part) {
+    most = std::max(most, answers.batch_size(part));
+  }
+  auto found = answers.collect(kNumSizes * values.size(), most, measure);
   std::vector<SampleSizes> result;
   for (std::size_t i = 0; i < found.size(); i += kNumSizes) {
     result.push_back({std::move(found[i]),
@@ -90,7 +95,14 @@ std::vector<SampleSizes> Calibration::sizes(const ir::Graph& graph,
 
 CollectedValues Calibration::collect(const ir::Graph& graph, std::array<ir::ValueId, 2> values,
                                      std::size_t samples) const {
-  const runtime::Stream answers = stream(graph, values, {}, samples);
+  const data::Dataset* like = samples_like(graph);
+  if (like == nullptr) return {};
+  // Batches of the cut are those of all samples, in which the first size comes first.
+  const bool from_cut = like == data_.parts().data() && samples >= std::min(batch_, like->size());
+  std::vector<runtime::StreamPart> one = stream_parts(*like, graph, {}, samples);
+  narrow(one.front(), values, from_cut);
+  const runtime::Stream answers =
+      stream(std::move(one), {}, LayerValues::kFitted, ir::fixed_batch(graph).has_value());
   std::array<const ir::Value*, 2> names{&graph.value(values[0]), &graph.value(values[1])};
   const auto copy = [&](const runtime::Batch& batch) {
     std::vector<std::vector<float>> found(3);

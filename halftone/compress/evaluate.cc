@@ -22,23 +22,27 @@ void check_scores(std::span<const float> scores, const data::Dataset& data, std:
   data.check_finite(sample);
 }
 
-/// Both networks in one graph, or the only one; their inputs one after another.
+/// Both networks in one graph, or the only one; their inputs one after another. For the samples of
+/// one size.
 struct Contest {
-  ir::Graph graph;
-  Feed feed;
+  runtime::StreamPart part;
+  std::size_t scores = 0;  ///< per sample
 };
 
 Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
                 const EvaluateSettings& options) {
   Contest contest;
-  contest.graph = graph;
-  contest.graph.set_outputs({graph.outputs()[0]});
+  contest.part.graph = graph;
+  contest.part.graph.set_outputs({graph.outputs()[0]});
+  contest.part.num_samples = data.size();
   Feed own = with_context(options.network, [&] { return make_feed(data, graph); });
-  contest.feed = own;
+  contest.part.fill = own.fill;
+  contest.part.fixed_batch = own.fixed_batch;
+  contest.part.batch_axes = own.batch_axes;
   if (reference == nullptr) return contest;
   ir::Graph other = *reference;
   other.set_outputs({reference->outputs()[0]});
-  contest.graph.append(other);
+  contest.part.graph.append(other);
   const std::size_t own_inputs = graph.inputs().size();
   Feed theirs = with_context(options.reference, [&] { return make_feed(data, other); });
   if (own.fixed_batch && theirs.fixed_batch && *own.fixed_batch != *theirs.fixed_batch) {
@@ -46,10 +50,10 @@ Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Gra
                                 " samples per run, like the network, found " +
                                 std::to_string(*theirs.fixed_batch));
   }
-  if (!own.fixed_batch) contest.feed.fixed_batch = theirs.fixed_batch;
-  contest.feed.batch_axes.insert(contest.feed.batch_axes.end(), theirs.batch_axes.begin(),
+  if (!own.fixed_batch) contest.part.fixed_batch = theirs.fixed_batch;
+  contest.part.batch_axes.insert(contest.part.batch_axes.end(), theirs.batch_axes.begin(),
                                  theirs.batch_axes.end());
-  contest.feed.fill = [own = std::move(own.fill), own_inputs, theirs = std::move(theirs.fill)](
+  contest.part.fill = [own = std::move(own.fill), own_inputs, theirs = std::move(theirs.fill)](
                           std::size_t first, std::size_t count, std::size_t input,
                           std::span<float> values) {
     if (input < own_inputs) {
@@ -106,8 +110,9 @@ class Score {
     const std::int64_t label = data_.label(sample);
     const auto classes = static_cast<std::int64_t>(std::max<std::size_t>(classes_, 2));
     if (label < 0 || label >= classes) {
-      fail(ErrorKind::kFormat, data_.name() + ": label of sample " + std::to_string(sample) +
-                                   ": expected 0 to " + std::to_string(classes - 1) + ", found " +
+      fail(ErrorKind::kFormat, data_.name() + ": label of sample " +
+                                   std::to_string(data_.origin(sample)) + ": expected 0 to " +
+                                   std::to_string(classes - 1) + ", found " +
                                    std::to_string(label));
     }
     return label;
@@ -156,6 +161,31 @@ std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
   return scores;
 }
 
+/// The contest of each size of samples.
+std::vector<Contest> contests_of(const ir::Graph& graph, const data::Dataset& data,
+                                 const ir::Graph* reference, const EvaluateSettings& options) {
+  std::vector<Contest> contests;
+  const auto add = [&](const data::Dataset& part) {
+    const ir::Graph own = options.resize ? options.resize(graph, part) : graph;
+    std::optional<ir::Graph> other;
+    if (reference != nullptr) {
+      other = options.resize_reference ? options.resize_reference(*reference, part) : *reference;
+    }
+    const ir::Graph* theirs = other ? &*other : nullptr;
+    contests.push_back(prepare(own, part, theirs, options));
+    contests.back().scores =
+        common_scores(own, theirs, contests.back().part.fixed_batch.value_or(1), options);
+  };
+  if (data.parts().size() == 1) {
+    add(data);
+    return contests;
+  }
+  for (const data::Dataset& part : data.parts()) {
+    with_context("sample " + std::to_string(part.origin(0)), [&] { add(part); });
+  }
+  return contests;
+}
+
 }  // namespace
 
 std::int64_t predicted_class(std::span<const float> scores) {
@@ -171,15 +201,14 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
          Hint::kReference);
   }
   const data::Dataset tolerant = data.with_gaps();
-  const Contest contest = prepare(graph, tolerant, reference, options);
-  const std::size_t classes =
-      common_scores(graph, reference, contest.feed.fixed_batch.value_or(1), options);
+  std::vector<Contest> contests = contests_of(graph, tolerant, reference, options);
   std::optional<OutputLoss> divergence;
   if (reference != nullptr && default_loss(*reference, data) == LossKind::kDivergence) {
-    divergence.emplace(*reference, data, LossKind::kDivergence, classes);
+    divergence.emplace(*reference, data, LossKind::kDivergence, contests.front().scores);
     divergence->allow_rounding_of(graph);
   }
   const auto count = [&](const runtime::Batch& batch) {
+    const std::size_t classes = contests[batch.part].scores;
     Score score(data, classes, divergence ? &*divergence : nullptr);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const auto scores = [&](std::size_t output) {
@@ -192,15 +221,12 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
     }
     return score.counts();
   };
-  const runtime::Stream stream(contest.graph,
-                               {.num_samples = data.size(),
-                                .batch = options.batch,
-                                .progress = options.progress,
-                                .devices = options.devices,
-                                .execution = options.execution,
-                                .fixed_batch = contest.feed.fixed_batch,
-                                .batch_axes = contest.feed.batch_axes},
-                               contest.feed.fill);
+  std::vector<runtime::StreamPart> parts;
+  for (Contest& contest : contests) parts.push_back(std::move(contest.part));
+  const runtime::Stream stream(std::move(parts), {.batch = options.batch,
+                                                  .progress = options.progress,
+                                                  .devices = options.devices,
+                                                  .execution = options.execution});
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "halftone/base/progress.h"
+#include "halftone/compress/feed.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/execution_options.h"
@@ -33,6 +34,9 @@ struct EvaluateSettings {
   std::function<void(std::size_t sample, std::span<const float> scores,
                      std::span<const float> reference)>
       visit{};
+  // Give the networks the extents of samples; empty: samples have one size.
+  Resize resize{};
+  Resize resize_reference{};
 };
 
 /// The class that a network predicts by its scores: the index of the largest (the first one if

@@ -167,7 +167,22 @@ std::vector<std::optional<std::size_t>> paired_inputs(const data::Dataset& data,
   return data.inputs().front().is_named ? pairs_by_name(data, graph) : pairs_in_order(data, graph);
 }
 
+void require_one_size(const data::Dataset& data) {
+  if (data.parts().size() == 1) return;
+  const data::Dataset& first = data.parts()[0];
+  const data::Dataset& other = data.parts()[1];
+  for (std::size_t i = 0; i < first.inputs().size(); ++i) {
+    const data::SampleShape& a = first.inputs()[i].shape;
+    const data::SampleShape& b = other.inputs()[i].shape;
+    if (a.extents == b.extents) continue;
+    fail(ErrorKind::kShape, data.name() + ": expected samples of one size, found " + a.text() +
+                                " in sample " + std::to_string(first.origin(0)) + " and " +
+                                b.text() + " in sample " + std::to_string(other.origin(0)));
+  }
+}
+
 Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
+  require_one_size(data);
   const std::vector<std::optional<std::size_t>> from = paired_inputs(data, graph);
   std::vector<InputFeed> feeds;
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -201,6 +216,33 @@ Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
     }
   };
   return feed;
+}
+
+std::vector<runtime::StreamPart> stream_parts(const data::Dataset& data, const ir::Graph& graph,
+                                              const Resize& resize, std::size_t samples) {
+  const auto part_of = [&](const data::Dataset& part, std::size_t count) {
+    runtime::StreamPart made;
+    made.graph = resize ? resize(graph, part) : graph;
+    Feed feed = make_feed(part, made.graph);
+    made.num_samples = count;
+    made.fill = std::move(feed.fill);
+    made.fixed_batch = feed.fixed_batch;
+    made.batch_axes = std::move(feed.batch_axes);
+    return made;
+  };
+  std::vector<runtime::StreamPart> parts;
+  if (data.parts().size() == 1) {
+    parts.push_back(part_of(data, std::min(samples, data.size())));
+    return parts;
+  }
+  for (const data::Dataset& part : data.parts()) {
+    const std::size_t count = std::min(samples, part.size());
+    if (count == 0) break;
+    samples -= count;
+    parts.push_back(with_context("sample " + std::to_string(part.origin(0)),
+                                 [&] { return part_of(part, count); }));
+  }
+  return parts;
 }
 
 }  // namespace halftone::compress

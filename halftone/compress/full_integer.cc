@@ -211,7 +211,7 @@ QuantizedGraph quantize_to_integers(const ir::Graph& graph, const data::Dataset&
   Stages parts(options.progress, 3);
   QuantizeSettings first = options;
   first.progress = parts.next("weights");
-  ScreenedData samples = screened(network, data, options.devices);
+  ScreenedData samples = screened(network, data, options.devices, options.resize);
   QuantizedGraph result = quantize(network, samples.data, weights, first);
   result.warnings = std::move(samples.warnings);
   result.equalized_pairs = pairs;
@@ -219,7 +219,7 @@ QuantizedGraph quantize_to_integers(const ir::Graph& graph, const data::Dataset&
   passes::split_activations(coded, wanted);
   const std::vector<NodeId> layers = quantizable_layers(network);
   const Calibration calibration(samples.data, calibration_batch(network, layers), options.devices,
-                                options.memory_bytes);
+                                options.memory_bytes, options.resize);
   const RangeRule rule{calibration, range_options(recipe.defaults)};
   Ranges ranges;
   add_ranges(ranges, coded, wanted, rule, parts.next("ranges"));

@@ -122,9 +122,11 @@ class OutputPairs {
     for (const ValuePair& pair : outputs_) {
       values.insert(values.end(), {pair.original, pair.actual});
     }
-    const data::Dataset samples = with_masked_gaps(reference_, data, options.devices);
-    const Calibration calibration(
-        samples, samples_per_run(graph_, layers_, values, options.run_bytes), options.devices);
+    const data::Dataset samples =
+        with_masked_gaps(reference_, data, options.devices, options.resize);
+    const Calibration calibration(samples,
+                                  samples_per_run(graph_, layers_, values, options.run_bytes),
+                                  options.devices, std::nullopt, options.resize);
     return calibration.distortions(graph_, outputs_, options.progress);
   }
 
@@ -198,9 +200,9 @@ std::vector<Histogram> value_histograms(const ir::Graph& graph, std::span<const 
                                         const LayerErrorOptions& options) {
   if (values.empty()) return {};
   // Samples run one by one where the first extent of a value is not the batch.
-  const data::Dataset samples = with_masked_gaps(graph, data, options.devices);
+  const data::Dataset samples = with_masked_gaps(graph, data, options.devices, options.resize);
   const Calibration calibration(samples, samples_per_run(graph, {}, values, options.run_bytes),
-                                options.devices);
+                                options.devices, std::nullopt, options.resize);
   constexpr double kMomentum = 0.9;  // of averages that nobody reads here
   std::vector<Histogram> histograms;
   for (ValueStatistics& found : calibration.ranges(graph, values, kMomentum, options.progress)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
+#include "halftone/compress/feed.h"
 #include "halftone/compress/fit/histogram.h"
 #include "halftone/compress/graft.h"
 #include "halftone/data/dataset.h"
@@ -24,6 +25,7 @@ struct LayerErrorOptions {
   /// Memory for layer outputs per device; a run has at least one sample. The order of sums depends
   /// on it.
   std::uint64_t run_bytes = std::uint64_t{64} << 20;
+  Resize resize{};  ///< as of Calibration
 };
 
 /// Signal to quantization noise ratios of a layer's output, in decibels: 10 log10(sum y^2 / sum (y

@@ -230,7 +230,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
   if (layer) {
     const ValueId x = graph_.node(*layer).inputs[0];
     const std::vector<LayerStatistics> statistics =
-        input_statistics({{x, x}, ir::Unfolding(graph_, graph_.node(*layer))},
+        input_statistics({{x, x}, ir::Unfolding(graph_, graph_.node(*layer)), nullptr, *layer},
                          "inputs of " + graph_.node(*layer).name);
     MatrixFitOptions options = recipe_.fit.weights;
     options.damping.uniform = 1;
@@ -300,7 +300,7 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
   const ValueId actual =
       encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
   const std::vector<LayerStatistics> statistics = input_statistics(
-      {{node.inputs[0], actual}, ir::Unfolding(graph_, node), encoding.codes.get()},
+      {{node.inputs[0], actual}, ir::Unfolding(graph_, node), encoding.codes.get(), id},
       "inputs of " + node.name);
   MatrixFitOptions options = recipe_.fit.weights;
   const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;

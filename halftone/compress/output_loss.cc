@@ -129,9 +129,9 @@ std::size_t OutputLoss::label(std::size_t sample) const {
   // A single score tells two classes apart.
   const auto classes = static_cast<std::int64_t>(std::max<std::size_t>(scores_, 2));
   if (label < 0 || label >= classes) {
-    fail(ErrorKind::kFormat, data_.name() + ": label of sample " + std::to_string(sample) +
-                                 ": expected 0 to " + std::to_string(classes - 1) + ", found " +
-                                 std::to_string(label));
+    fail(ErrorKind::kFormat, data_.name() + ": label of sample " +
+                                 std::to_string(data_.origin(sample)) + ": expected 0 to " +
+                                 std::to_string(classes - 1) + ", found " + std::to_string(label));
   }
   return static_cast<std::size_t>(label);
 }
@@ -146,7 +146,7 @@ LossSum OutputLoss::of(std::size_t sample, std::span<const float> reference,
   LossSum sum;
   std::vector<double> p(classes_);
   std::vector<double> q(classes_);
-  for (std::size_t row = 0; row < scores_; row += classes_) {
+  for (std::size_t row = 0; row < reference.size(); row += classes_) {
     log_probabilities(reference.subspan(row, classes_), p);
     log_probabilities(scores.subspan(row, classes_), q);
     sum.weight += 1;
@@ -179,7 +179,7 @@ void OutputLoss::draw_gradient(std::span<const float> reference, Random& random,
   }
   std::vector<double> roots(classes_);
   std::vector<double> signs(classes_);
-  for (std::size_t row = 0; row < scores_; row += classes_) {
+  for (std::size_t row = 0; row < reference.size(); row += classes_) {
     log_probabilities(reference.subspan(row, classes_), roots);
     double sum = 0;
     for (std::size_t c = 0; c < classes_; ++c) {

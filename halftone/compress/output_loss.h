@@ -51,7 +51,7 @@ struct LossSum {
 class OutputLoss {
  public:
   /// @param graph   the reference
-  /// @param scores  scores_per_sample()
+  /// @param scores  scores_per_sample(); samples of other sizes may have others
   /// @throws Error kUsage if the data lack labels for kLabels; kShape if kDivergence or kLabels
   ///         find less than two classes
   OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKind kind, std::size_t scores);
@@ -80,7 +80,7 @@ class OutputLoss {
   /// signs v and the reference's probabilities p, g is sqrt(p) (v - sqrt(p) sum(sqrt(p) v)) for
   /// logits, which gives the Fisher information diag(p) - p p', v / sqrt(p) for probabilities, and
   /// v for kError.
-  /// @param gradient  [num_scores()]
+  /// @param gradient  as many as scores of the reference
   void draw_gradient(std::span<const float> reference, Random& random,
                      std::span<float> gradient) const;
   /// 1/2 for classes, 1 for kError.

@@ -39,8 +39,8 @@ class Quantizer {
         layers_(quantizable_layers(graph)),
         outputs_(graph.outputs().begin(), graph.outputs().end()),
         live_(graph_),
-        calibration_(data, calibration_batch(graph, layers_), options.devices,
-                     options.memory_bytes),
+        calibration_(data, calibration_batch(graph, layers_), options.devices, options.memory_bytes,
+                     options.resize),
         recipe_(recipe),
         options_(options),
         blocks_(blocks_to_refine()),
@@ -362,7 +362,7 @@ QuantizedGraph quantize(const ir::Graph& graph, const data::Dataset& data, const
                         const QuantizeSettings& options) {
   const Recipe own = with_ends(graph, recipe);
   ir::Graph network = with_layers(graph, own);
-  ScreenedData samples = screened(network, data, options.devices);
+  ScreenedData samples = screened(network, data, options.devices, options.resize);
   const std::size_t pairs = equalize_layers(network, own);
   LoopBodies bodies = quantize_bodies(network, samples.data, own, options);
   QuantizedGraph result = Quantizer(network, samples.data, own, options, bodies).run();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
+#include "halftone/compress/feed.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/recipe.h"
 #include "halftone/data/dataset.h"
@@ -25,6 +26,7 @@ struct QuantizeSettings {
   /// Memory for values of the calibration data, as in Calibration. The result does not depend on
   /// it.
   std::optional<std::uint64_t> memory_bytes{};
+  Resize resize{};  ///< gives graphs the extents of samples; empty: they have one size
 };
 
 using v0::SkippedBlock;
@@ -52,8 +54,9 @@ struct QuantizedGraph {
 /// that of the recipe, or what the rule says (ir::arithmetic_by_rule()). Memory: one batch per
 /// thread and the second moments of one layer. The result depends only on graph, data, recipe and
 /// seed, not on the number of threads or devices, and is the same on all ranks. Samples that would
-/// decide the fit alone are left out (screened()). Layers in loops are quantized before, see
-/// quantize_bodies(); their reports come last.
+/// decide the fit alone are left out (screened()). Samples may have several sizes, with a `resize`
+/// for their graphs; blocks are then refined on those that have the extents of the graph. Layers in
+/// loops are quantized before, see quantize_bodies(); their reports come last.
 /// @param graph  simplified (passes::simplify), so that layers contain batch norm and biases
 /// @throws Error kUnsupported if there is no layer to quantize, or if all sampled values of a layer
 ///         input to be encoded are equal, as for a dead layer or blank data;

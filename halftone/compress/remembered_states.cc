@@ -141,6 +141,11 @@ std::vector<Numbers> states_before(const ir::Graph& graph, const data::Dataset& 
 
 data::Dataset with_states(const ir::Graph& graph, const data::Dataset& data) {
   const Pairs pairs = paired_inputs(data, graph);
+  if (!graph.states().empty() && data.parts().size() > 1) {
+    fail(ErrorKind::kUnsupported,
+         data.name() + ": expected samples of one size for a network with states, found " +
+             std::to_string(data.parts().size()) + " sizes");
+  }
   if (!may_add_states(graph, data, pairs)) return data;
   std::vector<Numbers> kept = states_before(graph, data);
   std::vector<data::DatasetInput> inputs;

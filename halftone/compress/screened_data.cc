@@ -96,8 +96,13 @@ std::string text_of(double number) {
 /// Looks at the samples of a fit, one matter after another.
 class Screening {
  public:
-  Screening(const ir::Graph& graph, const data::Dataset& data, const spmd::Devices& devices)
-      : graph_(graph), devices_(devices), first_(first_values(graph)), result_{data} {
+  Screening(const ir::Graph& graph, const data::Dataset& data, const spmd::Devices& devices,
+            const Resize& resize)
+      : graph_(graph),
+        devices_(devices),
+        resize_(resize),
+        first_(first_values(graph)),
+        result_{data} {
     if (!first_.values.empty()) sizes_ = sizes_of(data, first_.values);
   }
 
@@ -191,7 +196,7 @@ class Screening {
                                                   std::span<const ValueId> values) const {
     const data::Dataset tolerant = data.with_gaps();
     const Calibration calibration(tolerant, calibration_batch(graph_, quantizable_layers(graph_)),
-                                  devices_);
+                                  devices_, std::nullopt, resize_);
     return calibration.sizes(graph_, values);
   }
 
@@ -230,6 +235,7 @@ class Screening {
 
   const ir::Graph& graph_;
   const spmd::Devices& devices_;
+  const Resize& resize_;
   FirstValues first_;
   std::vector<SampleSizes> sizes_;  ///< by value
   ScreenedData result_;
@@ -238,8 +244,8 @@ class Screening {
 }  // namespace
 
 ScreenedData screened(const ir::Graph& graph, const data::Dataset& data,
-                      const spmd::Devices& devices) {
-  Screening screening(graph, with_states(graph, data), devices);
+                      const spmd::Devices& devices, const Resize& resize) {
+  Screening screening(graph, with_states(graph, data), devices, resize);
   screening.allow_gaps();
   screening.leave_out_glitches();
   screening.warn_of_few_samples();
@@ -248,8 +254,8 @@ ScreenedData screened(const ir::Graph& graph, const data::Dataset& data,
 }
 
 data::Dataset with_masked_gaps(const ir::Graph& graph, const data::Dataset& data,
-                               const spmd::Devices& devices) {
-  Screening screening(graph, data, devices);
+                               const spmd::Devices& devices, const Resize& resize) {
+  Screening screening(graph, data, devices, resize);
   screening.allow_gaps();
   return screening.take().data;
 }

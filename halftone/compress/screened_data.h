@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/compress/feed.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/devices.hpp"
@@ -26,15 +27,16 @@ struct ScreenedData {
 /// finite and no first layer reads an infinity; Calibration leaves them out of its statistics.
 /// Ordinary data is returned as it is. Also warns of few samples, and of whole numbers from 0 to
 /// 255 that a first layer reads as they are. The same on all ranks.
+/// @param resize  as of Calibration
 /// @throws Error kFormat if a value is NaN or infinite and makes an output so: the sample; kShape
 ///         if the data does not fit
 ScreenedData screened(const ir::Graph& graph, const data::Dataset& data,
-                      const spmd::Devices& devices);
+                      const spmd::Devices& devices, const Resize& resize = {});
 
 /// The first half of screened(): data whose values may be NaN or infinite where that does not reach
 /// the outputs. No sample is left out.
 /// @throws Error as screened()
 data::Dataset with_masked_gaps(const ir::Graph& graph, const data::Dataset& data,
-                               const spmd::Devices& devices);
+                               const spmd::Devices& devices, const Resize& resize = {});
 
 }  // namespace halftone::compress

@@ -255,7 +255,8 @@ class BudgetSearch {
   void measure(TriedAllocation& done, const ir::Graph& network) const {
     const MeasureSettings& how = options_.sensitivity;
     const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
-    const LossMeter meter(graph_, samples, loss_named(result_.costs.loss), how.fit.devices);
+    const LossMeter meter(graph_, samples, loss_named(result_.costs.loss),
+                          {how.fit.devices, v0::kRunBatch, how.fit.resize});
     done.values[Measure::kLoss] = meter.loss(network);
     done.values[Measure::kBytes] = options_.file_bytes(network);
     if (!how.costs) return;
@@ -344,11 +345,12 @@ SearchResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
                              const Recipe& recipe, const std::vector<LayerChoice>& choices,
                              const SearchOptions& options) {
   const spmd::Devices& devices = options.sensitivity.fit.devices;
-  ScreenedData samples = screened(graph, data, devices);
+  ScreenedData samples = screened(graph, data, devices, options.sensitivity.fit.resize);
   SearchOptions how = options;
   std::optional<ScreenedData> evaluation;
   if (how.sensitivity.evaluation != nullptr) {
-    evaluation = screened(graph, *how.sensitivity.evaluation, devices);
+    evaluation =
+        screened(graph, *how.sensitivity.evaluation, devices, options.sensitivity.fit.resize);
     how.sensitivity.evaluation = &evaluation->data;
     std::ranges::move(evaluation->warnings, std::back_inserter(samples.warnings));
   }

@@ -87,8 +87,8 @@ class LayerGradients {
     std::ranges::fill(gradient, 0.0F);
     for (std::size_t i = 0; i < batch.count; ++i) {
       Random random(seed + batch.first + i);
-      loss.draw_gradient(sample_of(batch, 0, i), random,
-                         gradient.subspan(i * loss.num_scores(), loss.num_scores()));
+      const std::span<const float> scores = sample_of(batch, 0, i);
+      loss.draw_gradient(scores, random, gradient.subspan(i * scores.size(), scores.size()));
     }
     tape.backward(output);
   }
@@ -128,33 +128,36 @@ std::vector<double> squared_products(gradient::Tape& tape, std::span<const Value
 }  // namespace
 
 LossMeter::LossMeter(const ir::Graph& reference, const data::Dataset& data, LossKind kind,
-                     spmd::Devices devices, std::size_t batch)
+                     MeterSettings settings)
     : reference_(reference),
       data_(data),
-      feed_(make_feed(data, reference)),
-      loss_(reference, data, kind,
-            scores_per_sample(reference, feed_.fixed_batch.value_or(1), "network")),
-      devices_(std::move(devices)),
-      batch_(batch) {}
+      settings_(std::move(settings)),
+      parts_(stream_parts(data, reference, settings_.resize)),
+      loss_(parts_.front().graph, data, kind,
+            scores_per_sample(parts_.front().graph, parts_.front().fixed_batch.value_or(1),
+                              "network")) {}
 
 runtime::Stream LossMeter::stream(const ir::Graph& graph, std::size_t batch,
                                   const ProgressSink& progress) const {
   runtime::StreamOptions options;
-  options.num_samples = data_.size();
   options.batch = batch;
   options.progress = progress;
-  options.devices = devices_;
+  options.devices = settings_.devices;
   options.execution.float_order = runtime::FloatOrder::kFixed;
-  options.fixed_batch = feed_.fixed_batch;
   const std::size_t count = reference_.inputs().size();
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    options.batch_axes.push_back(feed_.batch_axes[i % count]);
+  std::vector<runtime::StreamPart> parts = parts_;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    runtime::StreamPart& part = parts[p];
+    part.graph = settings_.resize ? settings_.resize(graph, data_.parts()[p]) : graph;
+    for (std::size_t i = count; i < graph.inputs().size(); ++i) {
+      part.batch_axes.push_back(part.batch_axes[i % count]);
+    }
+    part.fill = [this, p, count](std::size_t first, std::size_t samples, std::size_t input,
+                                 std::span<float> values) {
+      parts_[p].fill(first, samples, input % count, values);
+    };
   }
-  const auto fill = [this, count](std::size_t first, std::size_t samples, std::size_t input,
-                                  std::span<float> values) {
-    feed_.fill(first, samples, input % count, values);
-  };
-  return {graph, std::move(options), fill};
+  return {std::move(parts), std::move(options)};
 }
 
 LossAndDrop LossMeter::compare(Outputs both, bool with_drop) const {
@@ -174,7 +177,7 @@ LossAndDrop LossMeter::compare(Outputs both, bool with_drop) const {
     }
     return LossSums{spmd::Array::of({total.weight, total.loss, lost})};
   };
-  const LossSums total = stream(both.graph, batch_, {}).sum(sum_batch);
+  const LossSums total = stream(both.graph, settings_.batch, {}).sum(sum_batch);
   const auto sums = total.sums.as<double>();
   return {sums[0] == 0 ? 0 : sums[1] / sums[0], sums[2] / static_cast<double>(data_.size())};
 }
@@ -216,8 +219,8 @@ bool LossMeter::has_gradients(std::span<const LayerPair> pairs) const {
     return std::holds_alternative<ir::QuantizeLinear>(reference_.node(id).op);
   });
   if (rounds) return false;
-  if (feed_.fixed_batch.value_or(1) > 1) {
-    const auto batch = static_cast<ir::Dim>(*feed_.fixed_batch);
+  if (parts_.front().fixed_batch.value_or(1) > 1) {
+    const auto batch = static_cast<ir::Dim>(*parts_.front().fixed_batch);
     const bool all_lead = std::ranges::all_of(pairs, [&](const LayerPair& pair) {
       const ir::Shape& shape = reference_.value(reference_.node(pair.original).output).type.shape;
       return shape.rank() > 0 && (shape[0] == batch || shape[0] == ir::kBatch);
@@ -245,8 +248,12 @@ std::vector<double> LossMeter::weighted_errors(const ir::Graph& quantized,
   outputs.insert(outputs.end(), reference_.inputs().begin(), reference_.inputs().end());
   both.set_outputs(outputs);
   const runtime::Stream runs = stream(both, kGradientBatch, progress);
-  LayerGradients gradients(reference_, pairs, runs.batch_size());
+  std::vector<std::unique_ptr<LayerGradients>> by_part;
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    by_part.push_back(std::make_unique<LayerGradients>(parts_[p].graph, pairs, runs.batch_size(p)));
+  }
   const auto sum_batch = [&](const runtime::Batch& batch) {
+    LayerGradients& gradients = *by_part[batch.part];
     std::unique_ptr<gradient::Tape> tape = gradients.take();
     gradients.differentiate(*tape, loss_, batch, seed);
     const std::vector<double> sums = squared_products(*tape, gradients.layers(), batch, loss_);

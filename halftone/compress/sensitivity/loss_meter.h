@@ -24,15 +24,20 @@ struct LossAndDrop {
   double drop = 0;
 };
 
+struct MeterSettings {
+  spmd::Devices devices{};
+  std::size_t batch = v0::kRunBatch;  ///< samples per run
+  Resize resize{};                    ///< gives graphs the extents of samples; empty: of one size
+};
+
 /// Runs a float network beside itself with some layers quantized. Float layers sum in a fixed
 /// order: the same bits on every processor, for any number of devices.
 class LossMeter {
  public:
   /// `reference` and `data` must outlive this.
-  /// @param batch   samples per run
-  /// @throws Error as make_feed(), scores_per_sample() and OutputLoss
+  /// @throws Error as stream_parts(), scores_per_sample() and OutputLoss
   LossMeter(const ir::Graph& reference, const data::Dataset& data, LossKind kind,
-            spmd::Devices devices = {}, std::size_t batch = v0::kRunBatch);
+            MeterSettings settings = {});
 
   [[nodiscard]] const ir::Graph& reference() const { return reference_; }
   [[nodiscard]] const OutputLoss& output_loss() const { return loss_; }
@@ -86,10 +91,9 @@ class LossMeter {
 
   const ir::Graph& reference_;
   const data::Dataset& data_;
-  Feed feed_;
+  MeterSettings settings_;
+  std::vector<runtime::StreamPart> parts_;  ///< with the reference as graph
   OutputLoss loss_;
-  spmd::Devices devices_;
-  std::size_t batch_;
 };
 
 }  // namespace halftone::compress

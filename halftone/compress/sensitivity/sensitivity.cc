@@ -105,7 +105,7 @@ class SensitivityRun {
         layers_(std::move(layers)),
         options_(options),
         meter_(reference, data, options.loss.value_or(default_loss(reference, data)),
-               options.fit.devices, options.batch) {
+               {options.fit.devices, options.batch, options.fit.resize}) {
     result = described(reference, layers_);
     result.loss = to_string(meter_.output_loss().kind());
     result.samples = data.size();
@@ -169,7 +169,8 @@ class SensitivityRun {
 
   [[nodiscard]] LayerErrorOptions run_options() const {
     // The same runs as those of quantize(), whatever the network's size: so equal errors are equal.
-    return {{}, options_.fit.devices, std::numeric_limits<std::uint64_t>::max()};
+    return {
+        {}, options_.fit.devices, std::numeric_limits<std::uint64_t>::max(), options_.fit.resize};
   }
 
   [[nodiscard]] std::vector<numerics::Distortion> errors_alone(
@@ -293,7 +294,7 @@ class SingleLayers {
         recipe_(recipe),
         options_(options),
         meter_(network_, samples_, options.loss.value_or(default_loss(network_, samples_)),
-               options.fit.devices, options.batch) {
+               {options.fit.devices, options.batch, options.fit.resize}) {
     recipe_.fit.equalize = false;  // which needs two quantized layers
     for (const ir::NodeId id : quantizable_layers(network_)) {
       const LayerRecipe layer = recipe.for_layer(network_.node(id).name);
@@ -402,8 +403,8 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
   Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
   const bool is_apart = options.evaluation != nullptr;
-  ScreenedData samples =
-      screened(network, is_apart ? *options.evaluation : data, options.fit.devices);
+  ScreenedData samples = screened(network, is_apart ? *options.evaluation : data,
+                                  options.fit.devices, options.fit.resize);
   SensitivityRun run(network, samples.data, quantizable_layers(network), options);
   run.result.warnings = std::move(samples.warnings);
   mark_units(run.result, rules, choices);
@@ -459,7 +460,7 @@ Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& referenc
                            const std::vector<std::optional<StoredWeights>>& stored) {
   std::vector<ir::NodeId> layers;
   for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);
-  ScreenedData samples = screened(reference, data, options.fit.devices);
+  ScreenedData samples = screened(reference, data, options.fit.devices, options.fit.resize);
   SensitivityRun run(reference, samples.data, std::move(layers), options);
   run.result.warnings = std::move(samples.warnings);
   run.result.choices.push_back(

@@ -47,14 +47,20 @@ class SessionPool {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(session));
   }
+  /// Frees the plan and the sessions that are not taken; both are made again when needed.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    free_.clear();
+    plan_ = nullptr;
+  }
 
  private:
   void plan_once() {
-    if (plan_ == nullptr) plan_ = make_plan(std::move(graph_), options_);
+    if (plan_ == nullptr) plan_ = make_plan(graph_, options_);
   }
 
   std::mutex mutex_;
-  ir::Graph graph_;  ///< until the plan exists
+  ir::Graph graph_;
   PlanSettings options_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<Session>> free_;
@@ -67,19 +73,17 @@ bool leads_with_batch(const ir::Shape& shape, std::optional<std::size_t> fixed_b
          (fixed_batch && shape.is_static() && shape[0] == static_cast<ir::Dim>(*fixed_batch));
 }
 
-/// The number of samples per run that the graph fixes.
-std::optional<std::size_t> fixed_batch_of(const ir::Graph& graph, const StreamOptions& options) {
-  return options.fixed_batch ? options.fixed_batch : ir::fixed_batch(graph);
-}
-
 /// The number of samples per run.
-std::size_t batch_of(const ir::Graph& graph, const StreamOptions& options) {
-  if (options.batch == 0) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
-  if (const auto fixed = fixed_batch_of(graph, options)) return *fixed;
+std::size_t batch_of(const StreamPart& part, std::size_t batch) {
+  if (batch == 0) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
+  const ir::Graph& graph = part.graph;
+  if (const auto fixed = part.fixed_batch ? part.fixed_batch : ir::fixed_batch(graph)) {
+    return *fixed;
+  }
   const bool all_lead = std::ranges::all_of(graph.outputs(), [&](ir::ValueId id) {
     return leads_with_batch(graph.value(id).type.shape, std::nullopt);
   });
-  return all_lead ? std::min(options.batch, options.num_samples) : 1;
+  return all_lead ? std::min(batch, part.num_samples) : 1;
 }
 
 void check_outputs(const ir::Graph& graph, std::size_t batch) {
@@ -152,44 +156,62 @@ constexpr const char* kActivity = "running the network";
 
 }  // namespace
 
-/// The state that all lanes share.
-class Stream::State {
+/// The samples of one size, and the sessions of their graph.
+class Stream::Part {
  public:
-  State(const ir::Graph& graph, StreamOptions options, FillInput fill,
-        std::optional<Shortcut> shortcut)
-      : options_(std::move(options)),
-        batch_(batch_of(graph, options_)),
-        cuts_(batch_ != 1 && !options_.whole_runs),
-        fill_(std::move(fill)),
-        pool_(untied(checked(graph)), plan_options()) {
-    if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
-    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-      const std::size_t stated = i < options_.batch_axes.size() ? options_.batch_axes[i] : 0;
-      batch_axes_.push_back(batch_axis(graph.value(graph.inputs()[i]), stated, batch_));
+  Part(StreamPart part, const StreamOptions& options)
+      : num_samples_(part.num_samples),
+        execution_(options.execution),
+        whole_runs_(options.whole_runs),
+        batch_(batch_of(part, options.batch)),
+        cuts_(batch_ != 1 && !options.whole_runs),
+        fill_(std::move(part.fill)) {
+    check(part.graph);
+    for (const ir::ValueId id : part.graph.outputs()) {
+      output_shapes_.push_back(part.graph.value(id).type.shape);
     }
-    if (shortcut) {
-      kept_inputs_ = std::move(shortcut->inputs);
-      shortcut_pool_.emplace(std::move(shortcut->graph), plan_options());
-      shortcut_pool_->plan();
-    } else {
-      pool_.plan();
+    has_open_batch_ = !ir::fixed_batch(part.graph).has_value();
+    for (std::size_t i = 0; i < part.graph.inputs().size(); ++i) {
+      const std::size_t stated = i < part.batch_axes.size() ? part.batch_axes[i] : 0;
+      batch_axes_.push_back(batch_axis(part.graph.value(part.graph.inputs()[i]), stated, batch_));
     }
+    pool_.emplace(untied(std::move(part.graph)), plan_options());
+    if (!part.shortcut) return;
+    kept_inputs_ = std::move(part.shortcut->inputs);
+    shortcut_pool_.emplace(std::move(part.shortcut->graph), plan_options());
   }
 
+  /// Makes the plan that most batches need now instead of with the first batch.
+  void plan() { (shortcut_pool_ ? *shortcut_pool_ : *pool_).plan(); }
+
+  [[nodiscard]] std::size_t num_samples() const { return num_samples_; }
   [[nodiscard]] std::size_t batch_size() const { return batch_; }
-  [[nodiscard]] std::size_t num_batches() const {
-    return (options_.num_samples + batch_ - 1) / batch_;
+  [[nodiscard]] std::size_t num_batches() const { return (num_samples_ + batch_ - 1) / batch_; }
+
+  [[nodiscard]] std::size_t run_elements(std::size_t output) const {
+    return output_shapes_.at(output).with_batch(batch_).element_count();
   }
-  [[nodiscard]] spmd::MapOptions map_options() const {
-    return {.axis_name = kBatchAxis, .axis_size = num_batches(), .devices = options_.devices};
+  [[nodiscard]] std::size_t all_elements(std::size_t output) const {
+    const ir::Shape& shape = output_shapes_.at(output);
+    return has_open_batch_ ? shape.with_batch(1).element_count() * num_samples_
+                           : shape.element_count() * num_batches();
   }
 
-  Batch run(std::size_t index) {
-    Batch batch{index * batch_, 0, {}};
-    batch.count = std::min(batch_, options_.num_samples - batch.first);
+  /// Says that a batch is done, or not wanted; the last one frees the plans.
+  void leave_batch() {
+    if (++num_left_ % num_batches() != 0) return;
+    pool_->clear();
+    if (shortcut_pool_) shortcut_pool_->clear();
+  }
+
+  /// @param index   of the batch in this part
+  /// @param number  of the batch in the stream
+  Batch run(std::size_t index, std::size_t number) {
+    Batch batch{.first = index * batch_, .number = number, .run = index, .outputs = {}};
+    batch.count = std::min(batch_, num_samples_ - batch.first);
     const std::vector<const ir::Tensor*> kept =
-        kept_inputs_ ? kept_inputs_(index) : std::vector<const ir::Tensor*>();
-    SessionPool& pool = kept.empty() ? pool_ : *shortcut_pool_;
+        kept_inputs_ ? kept_inputs_(number) : std::vector<const ir::Tensor*>();
+    SessionPool& pool = kept.empty() ? *pool_ : *shortcut_pool_;
     std::unique_ptr<Session> session = pool.take();
     if (kept.empty()) {
       fill_inputs(*session, batch);
@@ -203,19 +225,13 @@ class Stream::State {
                                     : std::move(output));
     }
     pool.give_back(std::move(session));
-    report(batch.count);
     return batch;
   }
 
-  void finish() const {
-    if (options_.progress) options_.progress(1, kActivity);
-  }
-
  private:
-  [[nodiscard]] const ir::Graph& checked(const ir::Graph& graph) const {
-    if (options_.num_samples == 0) fail(ErrorKind::kFormat, "there are no samples");
+  void check(const ir::Graph& graph) const {
+    if (num_samples_ == 0) fail(ErrorKind::kFormat, "there are no samples");
     if (cuts_) check_outputs(graph, batch_);
-    return graph;
   }
 
   /// Samples do not depend on those before them, so states are inputs, which are filled as others.
@@ -225,7 +241,7 @@ class Stream::State {
   }
 
   [[nodiscard]] PlanSettings plan_options() const {
-    return {.batch = batch_, .execution = options_.execution};
+    return {.batch = batch_, .execution = execution_};
   }
 
   /// An input as a matrix of the axes before the batch by the batch and the axes after it.
@@ -284,42 +300,124 @@ class Stream::State {
     const std::size_t each = values.size() / batch_;
     fill_(batch.first, batch.count, input, values.first(batch.count * each));
     values = values.subspan(batch.count * each);
-    if (!options_.whole_runs) return void(std::ranges::fill(values, 0.0F));
+    if (!whole_runs_) return void(std::ranges::fill(values, 0.0F));
     while (!values.empty()) {
-      const std::size_t count = std::min(values.size() / each, options_.num_samples);
+      const std::size_t count = std::min(values.size() / each, num_samples_);
       fill_(0, count, input, values.first(count * each));
       values = values.subspan(count * each);
     }
+  }
+
+  const std::size_t num_samples_;
+  const ExecutionOptions execution_;
+  const bool whole_runs_;
+  const std::size_t batch_;
+  const bool cuts_;  ///< whether outputs of the last run are cut
+  const FillInput fill_;
+  std::optional<SessionPool> pool_;
+  std::vector<ir::Shape> output_shapes_;
+  bool has_open_batch_ = false;          ///< whether an input has a symbolic batch
+  std::vector<std::size_t> batch_axes_;  ///< by input
+  std::function<std::vector<const ir::Tensor*>(std::size_t)> kept_inputs_;  ///< of a shortcut
+  std::optional<SessionPool> shortcut_pool_;
+  std::atomic<std::size_t> num_left_{0};
+};
+
+/// The state that all lanes share.
+class Stream::State {
+ public:
+  State(std::vector<StreamPart> parts, StreamOptions options) : options_(std::move(options)) {
+    if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
+    for (StreamPart& part : parts) {
+      parts_.push_back(std::make_unique<Part>(std::move(part), options_));
+      num_samples_ += parts_.back()->num_samples();
+      num_batches_ += parts_.back()->num_batches();
+    }
+    parts_.front()->plan();
+  }
+
+  [[nodiscard]] std::size_t num_parts() const { return parts_.size(); }
+  [[nodiscard]] const Part& part(std::size_t index) const { return *parts_.at(index); }
+  [[nodiscard]] std::size_t num_batches() const { return num_batches_; }
+  [[nodiscard]] spmd::MapOptions map_options() const {
+    return {.axis_name = kBatchAxis, .axis_size = num_batches_, .devices = options_.devices};
+  }
+
+  Batch run(std::size_t number) {
+    const Position at = position_of(number);
+    Batch batch = parts_[at.part]->run(at.run, number);
+    batch.part = at.part;
+    batch.first += at.first;
+    parts_[at.part]->leave_batch();
+    report(batch.count);
+    return batch;
+  }
+  void leave_out(std::size_t number) { parts_[position_of(number).part]->leave_batch(); }
+
+  void finish() const {
+    if (options_.progress) options_.progress(1, kActivity);
+  }
+
+ private:
+  /// Of a batch.
+  struct Position {
+    std::size_t part = 0;
+    std::size_t first = 0;  ///< of the samples of that part
+    std::size_t run = 0;    ///< in that part
+  };
+  [[nodiscard]] Position position_of(std::size_t number) const {
+    Position at{.run = number};
+    while (at.run >= parts_[at.part]->num_batches()) {
+      at.run -= parts_[at.part]->num_batches();
+      at.first += parts_[at.part++]->num_samples();
+    }
+    return at;
   }
 
   /// Only the thread that started the work reports progress; it runs batches like the others.
   void report(std::size_t count) {
     const std::size_t done = num_done_ += count;
     if (!options_.progress || std::this_thread::get_id() != starter_) return;
-    const std::size_t mine = options_.num_samples / options_.devices.num_ranks() + 1;
+    const std::size_t mine = num_samples_ / options_.devices.num_ranks() + 1;
     options_.progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(mine)),
                       kActivity);
   }
 
   StreamOptions options_;
-  const std::size_t batch_;
-  const bool cuts_;  ///< whether outputs of the last run are cut
-  const FillInput fill_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::size_t num_samples_ = 0;
+  std::size_t num_batches_ = 0;
   const std::thread::id starter_ = std::this_thread::get_id();
-  SessionPool pool_;
-  std::vector<std::size_t> batch_axes_;                                     ///< by input
-  std::function<std::vector<const ir::Tensor*>(std::size_t)> kept_inputs_;  ///< of a shortcut
-  std::optional<SessionPool> shortcut_pool_;
   std::atomic<std::size_t> num_done_{0};
 };
 
+namespace {
+
+std::vector<StreamPart> single_part(const ir::Graph& graph, const StreamOptions& options,
+                                    FillInput fill, std::optional<Shortcut> shortcut) {
+  std::vector<StreamPart> parts;
+  parts.push_back({graph, options.num_samples, std::move(fill), options.fixed_batch,
+                   options.batch_axes, std::move(shortcut)});
+  return parts;
+}
+
+}  // namespace
+
 Stream::Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
                std::optional<Shortcut> shortcut)
-    : state_(std::make_unique<State>(graph, std::move(options), std::move(fill),
-                                     std::move(shortcut))) {}
+    : Stream(single_part(graph, options, std::move(fill), std::move(shortcut)), options) {}
+Stream::Stream(std::vector<StreamPart> parts, StreamOptions options)
+    : state_(std::make_unique<State>(std::move(parts), std::move(options))) {}
 Stream::~Stream() = default;
 
-std::size_t Stream::batch_size() const { return state_->batch_size(); }
+std::size_t Stream::num_parts() const { return state_->num_parts(); }
+std::size_t Stream::batch_size(std::size_t part) const { return state_->part(part).batch_size(); }
+std::size_t Stream::run_elements(std::size_t part, std::size_t output) const {
+  return state_->part(part).run_elements(output);
+}
+std::size_t Stream::all_elements(std::size_t part, std::size_t output) const {
+  return state_->part(part).all_elements(output);
+}
 std::size_t Stream::num_batches() const { return state_->num_batches(); }
 Batch Stream::run_batch() const { return state_->run(spmd::axis_index(kBatchAxis)); }
 spmd::MapOptions Stream::map_options() const { return state_->map_options(); }
@@ -329,7 +427,11 @@ void Stream::visit(const std::function<bool(std::size_t)>& is_wanted,
                    const std::function<void(std::size_t, Batch)>& visit) const {
   const auto lane = [&] {
     const std::size_t batch = spmd::axis_index(kBatchAxis);
-    if (is_wanted(batch)) visit(batch, state_->run(batch));
+    if (is_wanted(batch)) {
+      visit(batch, state_->run(batch));
+    } else {
+      state_->leave_out(batch);
+    }
     return spmd::Array::scalar(std::int32_t{0});
   };
   spmd::spread_sum(lane, map_options())();

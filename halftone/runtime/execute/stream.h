@@ -47,11 +47,24 @@ struct Shortcut {
   std::function<std::vector<const ir::Tensor*>(std::size_t batch)> inputs;
 };
 
+/// Samples of one size, for which a graph has the extents in its types.
+struct StreamPart {
+  ir::Graph graph;
+  std::size_t num_samples = 0;
+  FillInput fill;                            ///< `first` is the index of a sample in this part
+  std::optional<std::size_t> fixed_batch{};  ///< as in StreamOptions
+  std::vector<std::size_t> batch_axes{};     ///< as in StreamOptions
+  std::optional<Shortcut> shortcut{};        ///< by number of the batch in the stream
+};
+
 /// The outputs of a graph for samples [first, first + count): one tensor per output. Its first
 /// extent is count, except in whole runs and in runs of one sample.
 struct Batch {
-  std::size_t first = 0;
+  std::size_t part = 0;   ///< of the stream
+  std::size_t first = 0;  ///< counts the samples of all parts, as they follow each other
   std::size_t count = 0;
+  std::size_t number = 0;  ///< of this batch in the stream
+  std::size_t run = 0;     ///< of this batch in its part
   std::vector<ir::Tensor> outputs;
 };
 
@@ -62,6 +75,10 @@ struct Batch {
 /// batch.
 ///
 /// If the first extent of an output is not the symbolic batch, samples run one by one.
+///
+/// Samples of several sizes are parts, each with a graph and a plan of its own. Batches do not mix
+/// them; those of a part follow those of the part before. The plan of a part is made for its first
+/// batch, and freed behind its last one.
 class Stream {
  public:
   /// @throws Error kUnsupported if an output of a graph that takes several samples has no batch as
@@ -69,12 +86,20 @@ class Stream {
   ///         there are no samples; else as make_plan()
   Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
          std::optional<Shortcut> shortcut = std::nullopt);
+  /// @param parts    at least one; their graphs differ in extents only
+  /// @param options  its numbers of samples and batch axes are those of the parts
+  /// @throws Error   as the other one
+  Stream(std::vector<StreamPart> parts, StreamOptions options);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Samples per batch, except the last.
-  [[nodiscard]] std::size_t batch_size() const;
+  [[nodiscard]] std::size_t num_parts() const;
+  /// Samples per batch of a part, except its last.
+  [[nodiscard]] std::size_t batch_size(std::size_t part = 0) const;
+  /// Elements of an output in a whole run of a part, and in all runs of it.
+  [[nodiscard]] std::size_t run_elements(std::size_t part, std::size_t output) const;
+  [[nodiscard]] std::size_t all_elements(std::size_t part, std::size_t output) const;
   [[nodiscard]] std::size_t num_batches() const;
 
   /// Sums a tree of arrays over all batches, like spmd::spread_sum().
@@ -106,6 +131,7 @@ class Stream {
       const std::function<std::vector<std::vector<float>>(const Batch&)>& numbers) const;
 
  private:
+  class Part;
   class State;
   /// The batch of the calling lane.
   [[nodiscard]] Batch run_batch() const;

@@ -87,6 +87,48 @@ TEST_F(RunStream, GivesTheSameBitsForAnyNumberOfDevices) {
   }
 }
 
+/// A graph of [N, width] whose output has the same shape, and samples of that width.
+StreamPart doubling(ir::Dim width, std::size_t samples, std::size_t offset) {
+  StreamPart part;
+  const ir::ValueId x = part.graph.add_input("x", float_type({ir::kBatch, width}));
+  part.graph.add_output(part.graph.add_node("y", ir::Binary{ir::BinaryKind::kAdd, {}}, {x, x}));
+  part.num_samples = samples;
+  part.fill = [offset](std::size_t first, std::size_t count, std::size_t input,
+                       std::span<float> values) {
+    fill_samples(first + offset, count, input, values);
+  };
+  return part;
+}
+
+TEST_F(RunStream, RunsPartsOfSeveralSizesOneAfterAnother) {
+  for (const std::size_t devices : {std::size_t{1}, std::size_t{3}}) {
+    std::vector<StreamPart> parts;
+    parts.push_back(doubling(6, 7, 0));
+    parts.push_back(doubling(4, 3, 7));
+    const Stream samples(std::move(parts),
+                         {.batch = 4, .devices = spmd::Devices::emulate(devices)});
+    EXPECT_EQ(samples.num_parts(), 2U);
+    EXPECT_EQ(samples.num_batches(), 3U);
+    EXPECT_EQ(samples.batch_size(1), 3U);
+    EXPECT_EQ(samples.run_elements(0, 0), 24U);
+    EXPECT_EQ(samples.all_elements(0, 0), 42U);
+    std::vector<float> expected;
+    for (std::size_t i = 0; i < 10; ++i) {
+      std::vector<float> sample(i < 7 ? 6 : 4);
+      fill_sample(i, sample);
+      for (const float x : sample) expected.push_back(x + x);
+    }
+    for (int again = 0; again < 2; ++again) {  // plans are made again
+      const auto found = samples.collect(1, 24, [](const Batch& batch) {
+        EXPECT_EQ(batch.first, batch.part * 7 + batch.run * 4);
+        EXPECT_EQ(batch.number, batch.part * 2 + batch.run);
+        return std::vector<std::vector<float>>{numbers_of(batch)};
+      });
+      EXPECT_EQ(found[0], expected);
+    }
+  }
+}
+
 TEST_F(RunStream, EqualsASession) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 40, .bits = 2});
   const std::vector<float> outputs = stream(graph, {.num_samples = 11, .batch = 4});
