@@ -64,10 +64,9 @@ typedef struct halftone_language_options {
   int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits; weights are decoded to
                               float32 */
   const char* lora;      /**< low-rank changes: a folder of peft or a GGUF file; NULL: none */
-  const char* device;    /**< a graphics card such as "opencl:0" or "cuda", which gives the same
-                              logits; NULL or "cpu": the processor; "auto": the best card, or the
-                              processor where none can run the model */
-  const char* draft;     /**< a smaller model with the same tokens, to guess them; NULL: none */
+  const char* device; /**< a graphics card ("opencl:0", "cuda"): the same logits; NULL or "cpu": the
+                           processor; "auto": the best that can run the model */
+  const char* draft;  /**< a smaller model with the same tokens, to guess them; NULL: none */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a
@@ -76,8 +75,8 @@ typedef struct halftone_language_options {
  *  @param path     its weights may be mapped: the files must not change while the model lives
  *  @param options  may be NULL
  *  @return HALFTONE_IO, HALFTONE_FORMAT, HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY;
- *          HALFTONE_USAGE for an option out of range, a context that the positions of the model do
- * not reach, or a missing or superfluous tokenizer; HALFTONE_DEVICE if there is no such device */
+ *          HALFTONE_USAGE for an option out of range, a context beyond the positions of the model,
+ *          a missing or superfluous tokenizer; HALFTONE_DEVICE if there is no such device */
 HALFTONE_API halftone_status halftone_language_model_load(
     const halftone_context* context, const char* path, const halftone_language_options* options,
     halftone_language_model** model) HALFTONE_NOEXCEPT;
