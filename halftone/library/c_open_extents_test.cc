@@ -6,36 +6,25 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/base/onnx_bytes_testing.h"
 #include "halftone/library/testing.h"
 
 namespace {
 
+using halftone::test::field;
+using halftone::test::model_file;
+using halftone::test::number_field;
+using halftone::test::value_info;
 using testing::HasSubstr;
-
-/// A field of a protobuf message: bytes, or another message.
-std::string field(int number, const std::string& bytes) {
-  std::string text(1, static_cast<char>(number << 3 | 2));
-  return text + static_cast<char>(bytes.size()) + bytes;
-}
-
-std::string number_field(int number, int value) {
-  return {static_cast<char>(number << 3), static_cast<char>(value)};
-}
-
-/// An input or output of float32 [N, L], or [1, 3].
-std::string value_info(const std::string& name, bool is_open = true) {
-  const std::string first = is_open ? field(2, "N") : number_field(1, 1);
-  const std::string second = is_open ? field(2, "L") : number_field(1, 3);
-  const std::string shape = field(1, first) + field(1, second);
-  return field(1, name) + field(2, field(1, number_field(1, 1) + field(2, shape)));
-}
 
 /// y = tanh(x) for x [N, L], or another operator of x [1, 3], as ONNX.
 std::string network(const std::string& op = "Tanh") {
+  const std::string open = field(1, field(2, "N")) + field(1, field(2, "L"));
+  const std::string known = field(1, number_field(1, 1)) + field(1, number_field(1, 3));
   const std::string node = field(1, "x") + field(2, "y") + field(4, op);
-  const std::string graph = field(1, node) + field(2, "g") +
-                            field(11, value_info("x", op == "Tanh")) + field(12, value_info("y"));
-  return number_field(1, 8) + field(7, graph) + field(8, number_field(2, 17));
+  return model_file(field(1, node) + field(2, "g") +
+                    field(11, value_info("x", 1, op == "Tanh" ? open : known)) +
+                    field(12, value_info("y", 1, open)));
 }
 
 class OpenExtents : public testing::Test {
@@ -98,6 +87,40 @@ TEST_F(OpenExtents, GetNumbersInPlans) {
   }
 }
 
+TEST_F(OpenExtents, ChangeFromRunToRunOfASession) {
+  halftone_plan* sized_plan = nullptr;
+  ASSERT_OK(plan("x", 3, 2, &sized_plan));
+  halftone_session* session = nullptr;
+  ASSERT_OK(halftone_session_create(sized_plan, &session));
+  halftone_plan_destroy(sized_plan);
+  for (const std::int64_t length : {3, 5, 3, 4}) {
+    const std::int64_t extents[] = {1, length};
+    const halftone_input_shape shape = {"x", extents, 2};
+    ASSERT_OK(halftone_session_resize(session, &shape, 1));
+    halftone_tensor_info info;
+    ASSERT_OK(halftone_session_output(session, 0, &info));
+    EXPECT_EQ(info.extents[0], 1);
+    EXPECT_EQ(info.extents[1], length);
+    std::vector<float> x(static_cast<std::size_t>(length), 0.5F);
+    std::vector<float> y(x.size());
+    const halftone_input in = {x.data(), info.bytes};
+    const halftone_output out = {y.data(), info.bytes};
+    ASSERT_OK(halftone_session_run(session, &in, 1, &out, 1));
+    for (const float found : y) EXPECT_NEAR(found, std::tanh(0.5), 2 * 0x1p-24);
+    ASSERT_OK(halftone_session_resize(session, nullptr, 0));  // keeps all
+    ASSERT_OK(halftone_session_read(session, 0, &out));
+  }
+  const std::int64_t extents[] = {1, 2, 3};
+  const halftone_input_shape wrong = {"x", extents, 3};
+  EXPECT_EQ(halftone_session_resize(session, &wrong, 1), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("input 'x' [N, L]"));
+  const halftone_input_shape unknown = {"z", extents, 2};
+  EXPECT_EQ(halftone_session_resize(session, &unknown, 1), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("shapes: the model has no such input"));
+  EXPECT_EQ(halftone_session_resize(session, nullptr, 1), HALFTONE_USAGE);
+  halftone_session_destroy(session);
+}
+
 TEST_F(OpenExtents, OfOutputsMayDependOnData) {
   halftone_model* model = nullptr;
   const std::string file = network("NonZero");
@@ -156,6 +179,13 @@ TEST_F(OpenExtents, MustBeThere) {
   halftone_plan* none = nullptr;
   EXPECT_EQ(plan("x", 4, 1, &none), HALFTONE_USAGE);
   EXPECT_THAT(halftone_error_message(), HasSubstr("the model leaves no extents open"));
+  ASSERT_OK(halftone_plan_create(model_, nullptr, &none));
+  halftone_session* session = nullptr;
+  ASSERT_OK(halftone_session_create(none, &session));
+  EXPECT_EQ(halftone_session_resize(session, &shape, 1), HALFTONE_USAGE);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("the model leaves no extents open"));
+  halftone_session_destroy(session);
+  halftone_plan_destroy(none);
 }
 
 }  // namespace

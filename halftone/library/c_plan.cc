@@ -70,8 +70,8 @@ std::shared_ptr<const Plan> make_plan(const ModelState& model,
     const std::string_view text = runtime::text_of(step.arithmetic);
     arithmetics.emplace_back(text.substr(0, text.find(':')));
   }
-  return std::make_shared<const Plan>(
-      Plan{model.context, settings, std::move(plan), inputs, outputs, std::move(arithmetics)});
+  return std::make_shared<const Plan>(Plan{model.context, settings, model.open, std::move(plan),
+                                           inputs, outputs, std::move(arithmetics)});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace halftone::library {
 
 struct Plan {
   std::shared_ptr<const Context> context;
-  ThreadSettings settings;  ///< of the context, with the threads of the plan
+  ThreadSettings settings;      ///< of the context, with the threads of the plan
+  std::optional<Network> open;  ///< for other sizes, of a model with open extents
   std::shared_ptr<const runtime::Plan> plan;
   Ports inputs;
   Ports outputs;

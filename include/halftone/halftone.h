@@ -313,11 +313,22 @@ HALFTONE_API halftone_status halftone_session_run(halftone_session* session,
                                                   const halftone_output* outputs,
                                                   size_t num_outputs) HALFTONE_NOEXCEPT;
 
-/** An output of the last run, of which the plan leaves extents open since they depend on data. A
- * run takes memory of 0 bytes for such an output, whose data may be NULL.
+/** Plans for inputs of other sizes, which later runs then take; outputs have other sizes too. A
+ * size seen before is kept, in a cache of 512 MiB beside the size in use. Measuring steps ends.
+ *  @param shapes  [num_shapes], of inputs by name, with a number for each extent; other inputs keep
+ *                 their shapes
+ *  @return HALFTONE_SHAPE if the model does not take them; HALFTONE_USAGE for the name of no input,
+ *          another rank, a model without open extents, or if another thread runs the session; else
+ *          as halftone_plan_create() */
+HALFTONE_API halftone_status halftone_session_resize(halftone_session* session,
+                                                     const halftone_input_shape* shapes,
+                                                     size_t num_shapes) HALFTONE_NOEXCEPT;
+
+/** The size of an output. Where extents depend on data, and the plan leaves them open, it is that
+ * of the last run, which takes memory of 0 bytes for such an output, whose data may be NULL.
  *  @param info  receives the extents and the size; its arrays live until the next run
- *  @return HALFTONE_USAGE for an index out of range, before a run, or if another thread runs the
- *          session */
+ *  @return HALFTONE_USAGE for an index out of range, before a run if extents depend on data, or if
+ *          another thread runs the session */
 HALFTONE_API halftone_status halftone_session_output(halftone_session* session, size_t index,
                                                      halftone_tensor_info* info) HALFTONE_NOEXCEPT;
 
