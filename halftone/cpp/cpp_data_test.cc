@@ -70,6 +70,16 @@ TEST(Samples, GiveTheSameNetworkFromMemoryAndFunctions) {
   EXPECT_NE(file(samples_of_a_function(60), 1), expected);
 }
 
+TEST(Samples, AreJoined) {
+  const Data joined = Data::joined({samples_in_memory(5), samples_of_a_function(3)}, 7);
+  EXPECT_EQ(joined.size(), 7U);
+  EXPECT_FALSE(joined.has_labels());
+  expect_error(ErrorKind::kUsage, "functions in at most one", [] {
+    (void)Data::joined({samples_of_a_function(3), samples_of_a_function(3)});
+  });
+  expect_error(ErrorKind::kUsage, "expected samples, found none", [] { (void)Data::joined({}); });
+}
+
 TEST(Samples, ArePixelsWhereTheyAreBytes) {
   SampleFunction function;
   function.input = "pixels";

@@ -101,6 +101,23 @@ Data Data::from(std::size_t num_samples, std::vector<SampleFunction> inputs,
   });
 }
 
+Data Data::joined(const std::vector<Data>& pieces, std::optional<std::size_t> limit) {
+  return at_border([&] {
+    std::vector<data::Dataset> datasets;
+    std::shared_ptr<CallerException> raised;
+    for (const Data& piece : pieces) {
+      datasets.push_back(piece.state_->dataset);
+      const std::shared_ptr<CallerException>& own = piece.state_->raised;
+      if (own != nullptr && raised != nullptr && own != raised) {
+        fail(halftone::ErrorKind::kUsage,
+             "samples: expected functions in at most one of the data sets that are joined");
+      }
+      if (own != nullptr) raised = own;
+    }
+    return Internals::data(data::Dataset::joined("samples", datasets, limit), raised);
+  });
+}
+
 std::size_t Data::size() const { return state_->dataset.size(); }
 
 bool Data::has_labels() const { return state_->dataset.has_labels(); }

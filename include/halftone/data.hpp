@@ -33,7 +33,8 @@ HALFTONE_VERSIONED namespace v0 {
   class HALFTONE_CPP_API Data {
    public:
     /// Opens files: a folder with the IDX files of MNIST, "x.npy", "x.npy,y.npy" with labels,
-    /// "x.npz", "x.h5" or "x.bin" (CIFAR-10); or a .npy file for each input of the network.
+    /// "x.npz", "x.h5" or "x.bin" (CIFAR-10); a folder of .npy and .npz files, whose samples may
+    /// have several sizes; or a .npy file for each input of the network.
     /// @throws Error kIo if a file is missing or unreadable; kFormat if it is malformed or empty;
     ///         kUnsupported for other kinds of files; kUsage if an option is out of range
     static Data open(const std::string& path, const DataOptions& options = {});
@@ -52,6 +53,14 @@ HALFTONE_VERSIONED namespace v0 {
     /// @throws Error as for tensors; kUsage if a function is empty
     static Data from(std::size_t num_samples, std::vector<SampleFunction> inputs,
                      std::vector<std::int64_t> labels = {}, const DataOptions& options = {});
+
+    /// The samples of several data sets, one after another. They may have several sizes, if the
+    /// network leaves extents open: work runs them size by size. Their inputs and types are the
+    /// same, and all or none have labels. One of them may have functions.
+    /// @param limit  only so many samples, from the front
+    /// @throws Error kFormat if the data sets differ in more than sizes; kUsage if there are none,
+    ///         several have functions, or the limit is 0
+    static Data joined(const std::vector<Data>& pieces, std::optional<std::size_t> limit = {});
 
     [[nodiscard]] std::size_t size() const;  ///< the number of samples
     [[nodiscard]] bool has_labels() const;   ///< whether each sample has a class

@@ -67,8 +67,8 @@ def _joined(parts: list[Array], what: str) -> Array:
     return first if len(parts) == 1 else np.concatenate(parts)
 
 
-def _gathered(batches: Iterable[object], num_inputs: int, limit: int | None) -> _Batch:
-    """All samples of an iterable, or the first so many."""
+def _collected(batches: Iterable[object], num_inputs: int, limit: int | None) -> list[_Batch]:
+    """The batches of an iterable, or those of the first so many samples."""
     found: list[_Batch] = []
     count = 0
     for item in batches:
@@ -83,6 +83,20 @@ def _gathered(batches: Iterable[object], num_inputs: int, limit: int | None) -> 
             break
     if count == 0:
         raise ValueError("data: the iterable has no samples; was an iterator used up before?")
+    return found
+
+
+def _have_one_size(batches: Sequence[_Batch]) -> bool:
+    """Whether batches differ in nothing but their numbers of samples."""
+    sizes = {
+        tuple((name, x.shape[1:], x.dtype.str) for name, x in batch.inputs.items())
+        for batch in batches
+    }
+    return len(sizes) == 1
+
+
+def _merged(found: Sequence[_Batch]) -> _Batch:
+    """All samples of batches of one size."""
     inputs = {k: _joined([b.inputs[k] for b in found], "data") for k in found[0].inputs}
     labels = [b.labels for b in found if b.labels is not None]
     return _Batch(inputs, _joined(labels, "labels") if labels else None)
@@ -110,14 +124,24 @@ def _stacked(items: Sequence[object]) -> object:
     return np.stack([as_array(item, "data") for item in items])
 
 
+def _shapes(item: object) -> object:
+    """The shapes of a sample, which are those of its batch."""
+    if isinstance(item, Mapping):
+        return [(key, _shapes(value)) for key, value in item.items()]
+    if isinstance(item, (tuple, list)):
+        return [_shapes(value) for value in item]
+    return np.shape(cast(Any, item))
+
+
 def batches_of(data: Any) -> Iterator[object]:
-    """The batches of an iterable; of a torch Dataset, samples stacked to batches of 64."""
+    """The batches of an iterable; of a torch Dataset, samples of one size stacked to at most 64."""
     if not _is_torch_dataset(data):
         yield from data
         return
     items = iter(data) if hasattr(data, "__iter__") else (data[i] for i in range(len(data)))
     while batch := list(itertools.islice(items, 64)):
-        yield _stacked(batch)
+        for _, run in itertools.groupby(batch, _shapes):
+            yield _stacked(list(run))
 
 
 def _is_batch(data: object) -> bool:
@@ -125,15 +149,21 @@ def _is_batch(data: object) -> bool:
     return isinstance(data, (np.ndarray, Mapping, tuple)) or hasattr(data, "__dlpack__")
 
 
-def _batch_in(data: Data, num_inputs: int, limit: int | None) -> _Batch:
-    """All samples of what is in memory, or the first so many."""
+def _batches_in(data: Data, num_inputs: int, limit: int | None) -> list[_Batch]:
+    """What is in memory, as batches of one size each; one batch if all have the same size."""
     if _is_batch(data):
-        return _batch_of(data, num_inputs, "data")
+        return [_batch_of(data, num_inputs, "data")]
     if isinstance(data, Iterable) or _is_torch_dataset(data):
-        return _gathered(batches_of(data), num_inputs, limit)
+        found = _collected(batches_of(data), num_inputs, limit)
+        return [_merged(found)] if _have_one_size(found) else found
     raise TypeError(
         f"data: expected an array, an iterable of arrays or a path, found {type(data).__name__}"
     )
+
+
+def _batch_in(data: Data, num_inputs: int, limit: int | None) -> _Batch:
+    """All samples of what is in memory, or the first so many; of one size."""
+    return _merged(_batches_in(data, num_inputs, limit))
 
 
 def arrays_of(
@@ -205,7 +235,8 @@ def samples_of(
     - a path, or a list of paths, one for each input, as --data of the program takes them;
     - an array [N, ...], or {input name: array}, or a tuple of arrays: the inputs in order, and
       labels where there is one more;
-    - any other iterable, such as a DataLoader: batches, each one of the above;
+    - any other iterable, such as a list or a DataLoader: batches, each one of the above, whose
+      samples may have another size in each batch if the network leaves extents open;
     - a Dataset of torch: samples, each as a batch without its first extent.
     """
     if options.limit is not None and options.limit < 1:
@@ -215,7 +246,31 @@ def samples_of(
         if labels is not None:
             raise ValueError("labels=: a path brings its own labels, as in 'x.npy,y.npy'")
         return _opened(list(data) if is_paths else [data], options)
-    batch = _batch_in(data, len(names), options.limit)
+    batches = _batches_in(data, len(names), options.limit)
+    if len(batches) > 1:
+        return _several_sizes(batches, names, options, labels)
+    return _in_memory(batches[0], names, options, labels)
+
+
+def _several_sizes(
+    batches: Sequence[_Batch], names: Sequence[str], options: DataOptions, labels: object
+) -> native.Samples:
+    """Samples of batches of several sizes, in the order of the batches."""
+    counts = [len(next(iter(batch.inputs.values()))) for batch in batches]
+    ends = list(itertools.accumulate(counts))
+    classes: list[Any] = [None] * len(batches)
+    if labels is not None:
+        # An iterable ends within a batch; labels given apart may be of all samples.
+        all_labels = _labels(labels)[: None if options.limit is None else ends[-1]]
+        classes = np.split(all_labels, ends[:-1])
+    all_of = options._replace(limit=None)
+    pieces = [_in_memory(x, names, all_of, y) for x, y in zip(batches, classes, strict=True)]
+    return native.Samples.joined("data", pieces, options.limit)
+
+
+def _in_memory(
+    batch: _Batch, names: Sequence[str], options: DataOptions, labels: object
+) -> native.Samples:
     unknown = [k for k in batch.inputs if not k.startswith("#") and k not in names]
     if unknown:
         raise ValueError(f"data: expected the inputs {list(names)}, found {unknown}")

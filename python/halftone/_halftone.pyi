@@ -90,6 +90,9 @@ class Samples:
     @staticmethod
     def in_memory(name: str, arrays: Sequence[tuple[str, object]], labels: object | None, limit: int | None, scale: float) -> Samples: ...
 
+    @staticmethod
+    def joined(name: str, pieces: Sequence[Samples], limit: int | None) -> Samples: ...
+
     def __len__(self) -> int: ...
 
     @property

@@ -80,6 +80,13 @@ Samples samples_in_memory(const std::string& name, const NamedArrays& arrays,
                                            options_of(limit, scale)));
 }
 
+Samples joined_samples(const std::string& name, const std::vector<const Samples*>& pieces,
+                       std::optional<std::size_t> limit) {
+  std::vector<data::Dataset> datasets;
+  for (const Samples* piece : pieces) datasets.push_back(piece->dataset);
+  return Samples(data::Dataset::joined(name, datasets, limit));
+}
+
 Samples open_samples(const std::vector<std::string>& paths, const std::string& split,
                      std::optional<std::size_t> limit, double scale) {
   const nb::gil_scoped_release no_gil;
@@ -96,6 +103,8 @@ void bind_data(nb::module_& module) {
                   nb::arg("scale"))
       .def_static("in_memory", samples_in_memory, nb::arg("name"), nb::arg("arrays"),
                   nb::arg("labels").none(), nb::arg("limit").none(), nb::arg("scale"))
+      .def_static("joined", joined_samples, nb::arg("name"), nb::arg("pieces"),
+                  nb::arg("limit").none())
       .def("__len__", [](const Samples& samples) { return samples.dataset.size(); })
       .def_prop_ro("has_labels",
                    [](const Samples& samples) { return samples.dataset.has_labels(); });

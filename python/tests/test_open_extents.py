@@ -218,6 +218,53 @@ def test_quantized_files_keep_open_extents(name: str, bits: tuple[int, int]) -> 
         np.testing.assert_array_equal(fixed(x), small(x))
 
 
+def sizes_of_images(channels: int = 3) -> list[np.ndarray]:
+    return [images(6, channels, 16, 24), images(4, channels, 21, 12), images(5, channels, 8, 30)]
+
+
+@pytest.mark.parametrize("bits", [(4, 8), (2, 2)])
+@pytest.mark.parametrize("name", ["segmentation", "super-resolution", "detector", "language"])
+def test_samples_of_several_sizes_are_fitted_together(
+    name: str, bits: tuple[int, int], tmp_path: pathlib.Path
+) -> None:
+    make, inputs = CASES[name]
+    batches = [np.concatenate([x] * 4) for x in inputs[:2]] if name == "language" else None
+    batches = batches or sizes_of_images()
+    model = ht.load(make())
+    small, report = ht.quantize(model, batches, weight_bits=bits[0], activation_bits=bits[1])
+    assert not [line for line in report.warnings if "extents" in line]
+    assert ht.load(small.to_bytes("onnx")).inputs == model.inputs
+    for i, x in enumerate(batches):
+        assert small(x).shape == model(x).shape
+        np.save(tmp_path / f"{i}.npy", x)
+    # The same from an iterator of dicts and from a folder.
+    name_of_input = model.inputs[0].name
+    for data in ([{name_of_input: x} for x in batches], str(tmp_path)):
+        again, _ = ht.quantize(model, data, weight_bits=bits[0], activation_bits=bits[1])
+        assert again.to_bytes("onnx") == small.to_bytes("onnx")
+
+
+def test_several_sizes_are_evaluated_as_each_by_itself() -> None:
+    model = ht.load(detector())
+    batches = sizes_of_images()
+    small, _ = ht.quantize(model, batches, weight_bits=2, activation_bits=2)
+    signal = noise = 0.0
+    for x in batches:
+        signal += float(np.square(model(x), dtype=np.float64).sum())
+        noise += float(np.square(small(x).astype(np.float64) - model(x)).sum())
+    found = ht.evaluate(small, batches, reference=model)
+    assert found.samples == sum(len(x) for x in batches)
+    assert found.reference.sqnr_db == pytest.approx(10 * np.log10(signal / noise), abs=1e-3)
+
+
+def test_samples_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ValueError, match=r"sample 6: .*\[4, 9, 9\] of data do not fit input 'x'"):
+        ht.quantize(segmentation(), [images(6, 3, 8, 8), images(2, 4, 9, 9)])
+    with pytest.raises(ValueError, match=r"sample 4: .*shape \[3, 9, 9\] do not fit .*\[3, 8, 8\]"):
+        ht.quantize(segmentation(), [images(4, 3, 8, 8), images(2, 3, 9, 9)],
+                    shapes={"x": ["N", 3, 8, 8]})  # fmt: skip
+
+
 def test_boxes_are_as_many_as_are_found() -> None:
     file = selection()
     model = ht.load(file)
