@@ -309,6 +309,24 @@ TEST_F(ProgramStories, HaveTheSameBitsOnEveryProcessor) {
   }
 }
 
+TEST_F(ProgramStories, AreTurnedIntoVectors) {
+  const std::string embed = "embed " + model_ + " --json ";
+  const json alone = json::parse(run_well(embed + "-p \"The cat sleeps.\"").out)["vectors"][0];
+  double squares = 0;
+  for (const double number : alone) squares += number * number;
+  // Each square and each of the sums is rounded once, in float32.
+  EXPECT_NEAR(squares, 1, 2 * static_cast<double>(alone.size()) * 0x1p-24);
+  write_file(path("t.txt"), std::string_view("The cat sleeps.\nA red ball\n"));
+  const json three =
+      json::parse(run_well(embed + "-p \"Once\" -f " + path("t.txt")).out)["vectors"];
+  ASSERT_EQ(three.size(), 3U);
+  EXPECT_EQ(three[1], alone);
+  EXPECT_NE(three[2], alone);
+  (void)run_well("embed " + model_ + " -p Once --dimensions 8 -o " + path("v.npy"));
+  EXPECT_THAT(text_of(path("v.npy")), HasSubstr("(1, 8)"));
+  expect_failure("embed " + model_, 2, "expected a text: --prompt or --file");
+}
+
 TEST_F(ProgramStories, AreTimed) {
   const std::string bench = "bench " + model_ + " --prompt 16 --generate 4 --depth 0,32";
   const json found = json::parse(run_well(bench + " --json").out);

@@ -174,7 +174,7 @@ TEST(SampleSizes, ThatDoNotFitAreNamed) {
   // A file with one number.
   expect_error(ErrorKind::kShape,
                "sample 4: images: samples [5, 9, 2] of two do not fit input 'x' "
-               "[N, H, 6, 2]",
+               "float32[N, H, 6, 2]",
                [&] { quantize(classifier(extent_named("H"), 6), two, bits(2, 2)); });
   // Work that takes one size.
   expect_error(ErrorKind::kShape,

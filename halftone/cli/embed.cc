@@ -36,7 +36,7 @@ std::vector<std::string> texts_of(const EmbedVerbOptions& options) {
     for (std::string line; std::getline(stream, line);) texts.push_back(std::move(line));
     if (stream.bad()) fail(ErrorKind::kIo, options.file + ": cannot be read");
   }
-  if (texts.empty()) fail(ErrorKind::kUsage, "expected a text: --text or --file");
+  if (texts.empty()) fail(ErrorKind::kUsage, "expected a text: --prompt or --file");
   return texts;
 }
 
@@ -53,9 +53,7 @@ void run(const EmbedVerbOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   const std::vector<std::string> texts = texts_of(options);
-  OpenOptions open = options.language.open;
-  open.on_device = device_output(options.common, machine);
-  const TextModel model = TextModel::open(options.language.model, open);
+  const TextModel model = TextModel::open(options.language.model, options.language.open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const std::vector<std::vector<float>> vectors = embed(model, texts, options.dimensions);
   if (!options.output.empty()) write_vectors(options.output, vectors);
@@ -73,9 +71,10 @@ void add_embed(CLI::App& app, Action& action) {
   const auto options = std::make_shared<EmbedVerbOptions>();
   CLI::App* verb =
       add_verb(app, "embed", "Turn texts into vectors with a language model",
-               "halftone embed model.gguf --text \"A cat\" -o vectors.npy", options->common);
-  add_language_options(*verb, options->language);
-  verb->add_option("--text", options->texts, "Text to turn into a vector of length 1; repeatable")
+               "halftone embed model.gguf -p \"A cat\" -o vectors.npy", options->common);
+  add_text_model_options(*verb, options->language);
+  verb->add_option("-p,--prompt", options->texts,
+                   "Text to turn into a vector of length 1; repeatable")
       ->allow_extra_args(false);
   verb->add_option("-f,--file", options->file, "File with a text in each line, behind those")
       ->check(read_path());

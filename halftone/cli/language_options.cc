@@ -105,10 +105,14 @@ v0::LogitBias bias_of(const std::string& text) {
 }  // namespace
 
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
+  add_text_model_options(verb, options);
+  add_open_fields(verb, options.open, {"draft", "device"});
+}
+
+void add_text_model_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
-  add_open_fields(
-      verb, options.open,
-      {"tokenizer", "context", "cache", "lora", "draft", "device", "float_activations"});
+  add_open_fields(verb, options.open,
+                  {"tokenizer", "context", "cache", "lora", "float_activations"});
 }
 
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options) {

@@ -40,8 +40,10 @@ std::function<void(const std::string&)> device_output(const CommonOptions& commo
 /// @return      false on the first rank, which does the work of the verb
 bool follows(const std::filesystem::path& model, OpenOptions open, const CommonOptions& common,
              const Machine& machine);
-/// Adds the model, --tokenizer, --context, --cache, --lora, --device and --float-activations.
+/// Adds the options of a verb that writes texts: those below, --draft and --device.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
+/// Adds the model, --tokenizer, --context, --cache, --lora and --float-activations.
+void add_text_model_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options);
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "halftone/base/onnx_bytes_testing.h"
 #include "halftone/base/running_sum_testing.h"
 #include "halftone/cpp/testing.h"
 
@@ -105,6 +106,16 @@ TEST(Models, TakeShapesAndValuesForInputs) {
   EXPECT_TRUE(load(kModel, options).inputs().empty());
   options.values["pixel"] = pictures(1);
   expect_error(ErrorKind::kUsage, "pixel", [&] { load(kModel, options); });
+}
+
+TEST(Models, EndLoopsAtTheGivenNumberOfIterations) {
+  LoadOptions options;
+  options.max_iterations = 6;
+  const std::string file = halftone::test::endless_loop_file();
+  const Model model = load(std::as_bytes(std::span(file)), "endless", options);
+  const Tensor x(Extents{1}, std::vector<float>{1});
+  expect_error(ErrorKind::kUnsupported, "did not end within 6 iterations",
+               [&] { (void)run(model, std::span(&x, 1)); });
 }
 
 TEST(Sessions, GiveTheSameAsARun) {

@@ -188,4 +188,28 @@ TEST_F(OpenExtents, MustBeThere) {
   halftone_plan_destroy(none);
 }
 
+TEST(Loops, EndAtTheGivenNumberOfIterations) {
+  halftone_context* context = nullptr;
+  ASSERT_OK(halftone_context_create(nullptr, &context));
+  auto options = sized<halftone_load_options>();
+  options.max_iterations = 6;
+  const std::string file = halftone::test::endless_loop_file();
+  halftone_model* model = nullptr;
+  ASSERT_OK(halftone_model_load_memory(context, file.data(), file.size(), &options, &model));
+  halftone_plan* plan = nullptr;
+  ASSERT_OK(halftone_plan_create(model, nullptr, &plan));
+  halftone_session* session = nullptr;
+  ASSERT_OK(halftone_session_create(plan, &session));
+  const float x = 1;
+  float y = 0;
+  const halftone_input in = {&x, sizeof(x)};
+  const halftone_output out = {&y, sizeof(y)};
+  EXPECT_EQ(halftone_session_run(session, &in, 1, &out, 1), HALFTONE_UNSUPPORTED);
+  EXPECT_THAT(halftone_error_message(), HasSubstr("did not end within 6 iterations"));
+  halftone_session_destroy(session);
+  halftone_plan_destroy(plan);
+  halftone_model_destroy(model);
+  halftone_context_destroy(context);
+}
+
 }  // namespace

@@ -88,12 +88,30 @@ TEST(If, OnDataNeedsBranchesOfOneType) {
                            ->mutable_attribute(0)
                            ->mutable_g()
                            ->mutable_node(0);
-  branch.set_op_type("Concat");
-  branch.add_input("x");
-  set(branch, "axis", std::int64_t{1});
+  branch.set_op_type("Cast");
+  set(branch, "to", std::int64_t{TensorProto::INT32});
   expect_failure(model, ErrorKind::kUnsupported,
-                 "output 'y' is float32[N, 4] in one branch and float32[N, 2] in the other: "
+                 "output 'y' is int32[N, 2] in one branch and float32[N, 2] in the other: "
                  "expected one type");
+}
+
+TEST(If, OnDataMayHaveBranchesOfDifferentExtents) {
+  TestModel model;
+  model.input("x", {3}).input("c", {}, TensorProto::BOOL).output("y");
+  NodeProto& node = model.node("If", {"c"}, {"y"});
+  set_branch(node, "then_branch", "Concat");
+  set_branch(node, "else_branch", "Abs");
+  NodeProto& concat = *node.mutable_attribute(0)->mutable_g()->mutable_node(0);
+  concat.add_input("x");
+  set(concat, "axis", std::int64_t{0});
+  const ir::Graph graph = model.import();
+  const auto run_with = [&](std::uint8_t condition) {
+    ir::Tensor flag(ir::ElementType::kBool, ir::Shape{});
+    flag.bytes()[0] = std::byte{condition};
+    return numbers(run_reference(graph, list(floats({3}, {-3, 0, 2}), std::move(flag)))[0]);
+  };
+  EXPECT_THAT(run_with(1), ElementsAre(-3, 0, 2, -3, 0, 2));
+  EXPECT_THAT(run_with(0), ElementsAre(3, 0, 2));
 }
 
 /// x, or those elements of it that are not zero.

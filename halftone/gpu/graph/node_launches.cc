@@ -151,16 +151,16 @@ void NodeLaunches::add_op(const ir::Attention& op) {
   const Buffer* sinks = has_input(ir::Attention::kSinks) ? &input(ir::Attention::kSinks) : nullptr;
   const Buffer& y = output();
   const auto placed = to_.queries_.find(id_);
+  const bool is_placed = placed != to_.queries_.end();  // input(0) is nowhere else then
   const Buffer& queries =
-      placed != to_.queries_.end()
-          ? *placed->second
-          : rotated(caches.keys, {op.heads, caches.keys.size, to_.rows_}, input(0));
+      is_placed ? *placed->second
+                : rotated(caches.keys, {op.heads, caches.keys.size, to_.rows_}, input(0));
   const Buffer& scores =
       to_.memory_.scratch(to_.rows_ * op.heads * score_size(caches.keys.context) * sizeof(float));
   add(attend(programs(), layer, {{caches.keys, true, input(1)}, {caches.values, false, input(2)}},
              {to_.rows_, input(ir::Attention::kSlots), input(ir::Attention::kPositions)},
              {queries, sinks, scores, y}));
-  if (&queries != &input(0)) to_.memory_.release(queries);
+  if (is_placed || &queries != &input(0)) to_.memory_.release(queries);
   if (kernels::is_rotated(caches.values.type)) {
     add(rotate_blocks(programs(), {op.heads, caches.values.size, to_.rows_}, y, y));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/ops/sequence.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "halftone/ir/testing.h"
@@ -26,15 +28,25 @@ TEST(AppendRows, WritesRowsAtTheirPlaces) {
 }
 
 TEST(AppendRows, RoundsToWhatTheCacheStores) {
-  const auto append = [](CacheNumbers numbers, std::size_t heads) {
+  constexpr std::array<float, 4> kRow = {127, 0.6F, 1.0001F, -2};
+  const auto append = [&](CacheNumbers numbers, std::size_t heads) {
     return elements<float>(
         evaluate(AppendRows{numbers, heads}, Tensor(ElementType::kFloat32, {1, 1, 4}),
-                 floats({1, 4}, {127, 0.6F, 1.0001F, -2}), places({0}), places({0})));
+                 floats({1, 4}, {kRow.begin(), kRow.end()}), places({0}), places({0})));
   };
   EXPECT_THAT(append(CacheNumbers::kFloat16, 1)[2], 1.0F);
-  EXPECT_THAT(append(CacheNumbers::kInt8, 1), ElementsAre(127, 1, 1, -2));
-  // A head of its own: steps of 2 / 127.
-  EXPECT_THAT(append(CacheNumbers::kInt8, 2)[2], 2.0F / 127 * 64);
+  // Two heads: sums and differences over the root of 2, of which the larger one is 127 steps.
+  const std::vector<float> y = append(CacheNumbers::kInt8, 2);
+  for (std::size_t i = 0; i < 4; i += 2) {
+    const double sum = (double{kRow[i]} + kRow[i + 1]) / std::sqrt(2);
+    const double difference = (double{kRow[i]} - kRow[i + 1]) / std::sqrt(2);
+    const double step = std::max(std::fabs(sum), std::fabs(difference)) / 127;
+    const double a = std::nearbyint(sum / step) * step / std::sqrt(2);
+    const double b = std::nearbyint(difference / step) * step / std::sqrt(2);
+    const double rounding = 8 * 0x1p-24 * std::fabs(127 * step);  // of as many operations at most
+    EXPECT_NEAR(y[i], a + b, rounding);
+    EXPECT_NEAR(y[i + 1], a - b, rounding);
+  }
 }
 
 TEST(AppendRows, DescribesWhatIsWrong) {

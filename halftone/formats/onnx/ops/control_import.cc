@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // If: the branch that a known condition chooses, or both and a Where.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,21 +28,29 @@ std::vector<Binding> import_branch(NodeBuilder& node, const std::string& name) {
   return outputs;
 }
 
-bool may_be_equal(const ir::ValueType& a, const ir::ValueType& b) {
-  return a.encoding == b.encoding && a.shape.rank() == b.shape.rank() &&
-         std::ranges::equal(a.shape.dims(), b.shape.dims(), ir::may_be_equal);
+/// Whether extents of two branches may differ when the network runs: where it computes one of them,
+/// and where they differ at some sizes.
+bool needs_choice(ir::Dim a, ir::Dim b) {
+  if (a == b || ir::depends_on_batch(a) || ir::depends_on_batch(b)) return false;
+  const Extent first = ir::extent_of(a);
+  const Extent second = ir::extent_of(b);
+  std::set<std::string> symbols;
+  first.add_symbols(symbols);
+  second.add_symbols(symbols);
+  if (std::ranges::any_of(symbols, ir::is_computed)) return true;
+  return std::ranges::any_of(std::array{64, 97, 224, 1001}, [&](std::int64_t size) {
+    ir::Sizes sizes;
+    for (const std::string& symbol : symbols) sizes.emplace(symbol, size);
+    return first.with(sizes) != second.with(sizes);
+  });
 }
 
-/// Whether extents that differ may both be right when the network runs: an expression and a number,
-/// or extents that the network computes.
-bool needs_choice(ir::Dim a, ir::Dim b) {
-  if (a == b || (!ir::is_expression(a) && !ir::is_expression(b))) return false;
-  std::set<std::string> symbols;
-  for (const ir::Dim extent : {a, b}) {
-    if (!ir::is_expression(extent)) return true;
-    ir::extent_of(extent).add_symbols(symbols);
-  }
-  return std::ranges::any_of(symbols, ir::is_computed);
+/// Whether a value may be that of either of two branches.
+bool may_be_chosen(const ir::ValueType& a, const ir::ValueType& b) {
+  return a.encoding == b.encoding && a.shape.rank() == b.shape.rank() &&
+         std::ranges::equal(a.shape.dims(), b.shape.dims(), [](ir::Dim first, ir::Dim second) {
+           return ir::may_be_equal(first, second) || needs_choice(first, second);
+         });
 }
 
 /// A value with zeros behind its elements along an axis.
@@ -94,7 +104,7 @@ void bind_choice(NodeBuilder& node, std::size_t i, ir::ValueId condition,
   const std::string name = node.proto().output(static_cast<int>(i));
   const ir::ValueId a = node.state().value(name, then);
   const ir::ValueId b = node.state().value(name, otherwise);
-  if (!may_be_equal(node.type(a), node.type(b))) {
+  if (!may_be_chosen(node.type(a), node.type(b))) {
     NodeBuilder::unsupported("output '" + name + "' is " + node.type(a).to_string() +
                              " in one branch and " + node.type(b).to_string() +
                              " in the other: expected one type");

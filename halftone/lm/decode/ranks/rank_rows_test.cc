@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "halftone/ir/testing.h"
 #include "halftone/lm/decode/decoder.h"
 #include "halftone/lm/model/build.h"
@@ -36,23 +38,40 @@ std::vector<float> logits_of(Decoder& model) {
   return all;
 }
 
-DecoderGraphs graphs_of(const Description& d, ir::CacheNumbers cache) {
-  return build_decoder(d, small_weights(d), {3, kRankContext, cache});
+DecoderGraphs graphs_of(const Description& d, ir::CacheNumbers cache,
+                        std::size_t context = kRankContext) {
+  return build_decoder(d, small_weights(d), {3, context, cache});
 }
 
-/// The logits that the first of some ranks finds.
-std::vector<float> logits_on_ranks(std::size_t ranks, const Description& d,
-                                   ir::CacheNumbers cache) {
+/// Of a copy of a long front, of its end, and of both behind what was written over.
+std::vector<float> logits_of_fronts(Decoder& model) {
+  std::vector<TokenId> tokens;
+  for (TokenId i = 0; i < 3000; ++i) tokens.push_back(i * i % 11);
+  model.append(0, tokens, false);
+  EXPECT_TRUE(model.copy_front(0, 1, 2990));
+  model.truncate(0, 2000);
+  std::vector<float> all = model.append(0, std::vector<TokenId>(980, 3), false);
+  for (const std::size_t sequence : {1U, 0U}) {
+    const std::vector<float> more = model.append(sequence, std::vector<TokenId>{1, 2}, true);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+using MakeGraphs = std::function<DecoderGraphs()>;
+
+/// What a function of the decoder on the first of some ranks gives.
+std::vector<float> logits_on_ranks(std::size_t ranks, const MakeGraphs& make,
+                                   std::vector<float> (*logits_of_decoder)(Decoder&)) {
   const auto body = [&](const std::shared_ptr<spmd::Transport>& transport) {
-    auto model = open_on_ranks(transport, [&] { return graphs_of(d, cache); },
-                               {.threads = 1, .min_rows = 1, .execution = {}});
+    auto model = open_on_ranks(transport, make, {.threads = 1, .min_rows = 1, .execution = {}});
     std::vector<float> logits;
     if (transport->rank() != 0) {
       model->rows->follow();
       return logits;
     }
     Decoder decoder(std::move(model->graphs), {.rows = 8}, std::move(model->rows));
-    return logits_of(decoder);
+    return logits_of_decoder(decoder);
   };
   return spmd::LocalRanks(ranks).run(body)[0];
 }
@@ -62,7 +81,10 @@ void expect_same(const Description& d, ir::CacheNumbers cache = ir::CacheNumbers
   const std::vector<float> want = logits_of(alone);
   ASSERT_TRUE(std::ranges::all_of(want, [](float logit) { return std::isfinite(logit); }));
   for (const std::size_t ranks : {1U, 2U, 3U, 7U}) {
-    EXPECT_EQ(logits_on_ranks(ranks, d, cache), want) << d.architecture << " " << ranks;
+    EXPECT_EQ(logits_on_ranks(
+                  ranks, [&] { return graphs_of(d, cache); }, logits_of),
+              want)
+        << d.architecture << " " << ranks;
   }
 }
 
@@ -85,9 +107,21 @@ TEST(RankRows, ShareKeysOfOtherBlocks) {
 }
 
 TEST(RankRows, KeepRoundedKeysAndValues) {
-  for (const auto cache : {ir::CacheNumbers::kFloat16, ir::CacheNumbers::kInt8}) {
+  for (const auto cache : ir::kCacheNumbers) {
     expect_same(small_description("llama"), cache);
     expect_same(small_description("llama", {.heads = 6, .kv_heads = 1}), cache);
+  }
+}
+
+TEST(RankRows, WriteOverFrontsThatSequencesShare) {
+  for (const auto cache : {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kInt4}) {
+    const auto make = [&] { return graphs_of(small_description("llama"), cache, 8192); };
+    Decoder alone(make(), {});
+    const std::vector<float> want = logits_of_fronts(alone);
+#ifdef __linux__
+    EXPECT_GT(alone.shared_bytes(), 0U);
+#endif
+    EXPECT_EQ(logits_on_ranks(2, make, logits_of_fronts), want);
   }
 }
 
