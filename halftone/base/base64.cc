@@ -9,7 +9,7 @@ namespace halftone {
 
 namespace {
 
-constexpr std::string_view kDigits =
+constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
@@ -23,7 +23,7 @@ std::string to_base64(std::string_view bytes) {
       bits = bits << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
     }
     for (std::size_t j = 0; j < 4; ++j) {
-      result += j <= count ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
+      result += j <= count ? kBase64Digits[bits >> (18 - 6 * j) & 63] : '=';
     }
   }
   return result;
@@ -35,7 +35,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   std::uint32_t bits = 0;
   unsigned num_bits = 0;
   for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
+    const std::size_t digit = kBase64Digits.find(c);
     if (digit == std::string_view::npos) return std::nullopt;
     bits = (bits << 6) | static_cast<std::uint32_t>(digit);
     num_bits += 6;

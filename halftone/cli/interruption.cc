@@ -18,8 +18,10 @@ Interruption::Interruption() {
   is_asked = false;
   struct sigaction action {};
   action.sa_handler = ask;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    // GNU's timeout, and a service manager that ends a group, send SIGTERM twice.
+    action.sa_flags =
+        kSignals[i] == SIGINT ? static_cast<int>(SA_RESETHAND | SA_RESTART) : SA_RESTART;
     sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }

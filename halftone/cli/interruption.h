@@ -7,7 +7,7 @@
 
 namespace halftone::cli {
 
-/// During its lifetime the first SIGINT or SIGTERM is a request to stop; the second one ends the
+/// During its lifetime SIGTERM and the first SIGINT are requests to stop; a second SIGINT ends the
 /// process as usual. Signals that the process inherited as ignored stay ignored. At most one
 /// instance exists at a time.
 class Interruption {

@@ -10,7 +10,7 @@
 namespace halftone::numerics {
 namespace {
 
-constexpr std::size_t kLanes = 8;  // of sums of errors
+constexpr std::size_t kSumLanes = 8;  // of sums of errors
 constexpr float kLargestNumber = 28672;
 constexpr float kMiddleCode = 7.5F;
 constexpr float kOnlyCode = 8;  // of numbers that are all the same, so that zeros stay zeros
@@ -53,9 +53,9 @@ void round_to_range(const Numbers& x, float middle, float range, Rounded& to) {
   to.group.offset = static_cast<std::int8_t>(
       std::clamp(rounded((middle * per_number - code) * 8), -128.0F, 127.0F));
   const float first = to.group.first();
-  std::array<float, kLanes> errors{};
-  for (std::size_t i = 0; i < x.size(); i += kLanes) {
-    for (std::size_t l = 0; l < kLanes; ++l) {
+  std::array<float, kSumLanes> errors{};
+  for (std::size_t i = 0; i < x.size(); i += kSumLanes) {
+    for (std::size_t l = 0; l < kSumLanes; ++l) {
       const float nearest = rounded((x[i + l] - first) * per_number);
       const float limited = std::min(std::max(nearest, 0.0F), float{NibbleGroup::kMaxCode});
       const float error = x[i + l] - (limited * unit + first);
@@ -63,7 +63,7 @@ void round_to_range(const Numbers& x, float middle, float range, Rounded& to) {
       errors[l] += error * error;
     }
   }
-  for (std::size_t apart = kLanes / 2; apart != 0; apart /= 2) {
+  for (std::size_t apart = kSumLanes / 2; apart != 0; apart /= 2) {
     for (std::size_t l = 0; l < apart; ++l) errors[l] += errors[l + apart];
   }
   to.error = errors[0];

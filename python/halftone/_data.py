@@ -86,13 +86,12 @@ def _collected(batches: Iterable[object], num_inputs: int, limit: int | None) ->
     return found
 
 
-def _have_one_size(batches: Sequence[_Batch]) -> bool:
-    """Whether batches differ in nothing but their numbers of samples."""
-    sizes = {
-        tuple((name, x.shape[1:], x.dtype.str) for name, x in batch.inputs.items())
-        for batch in batches
-    }
-    return len(sizes) == 1
+def _have_several_sizes(batches: Sequence[_Batch]) -> bool:
+    """Whether samples of batches differ in sizes, and in nothing else."""
+    inputs = [list(batch.inputs.items()) for batch in batches]
+    kinds = {tuple((name, x.ndim, x.dtype.str) for name, x in each) for each in inputs}
+    sizes = {tuple(x.shape[1:] for _, x in each) for each in inputs}
+    return len(kinds) == 1 and len(sizes) > 1
 
 
 def _merged(found: Sequence[_Batch]) -> _Batch:
@@ -155,7 +154,7 @@ def _batches_in(data: Data, num_inputs: int, limit: int | None) -> list[_Batch]:
         return [_batch_of(data, num_inputs, "data")]
     if isinstance(data, Iterable) or _is_torch_dataset(data):
         found = _collected(batches_of(data), num_inputs, limit)
-        return [_merged(found)] if _have_one_size(found) else found
+        return found if _have_several_sizes(found) else [_merged(found)]
     raise TypeError(
         f"data: expected an array, an iterable of arrays or a path, found {type(data).__name__}"
     )

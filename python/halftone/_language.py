@@ -279,7 +279,8 @@ class LanguageModel:
         dimensions], of one text [dimensions].
         """
         all_texts = [texts] if isinstance(texts, str) else list(texts)
-        width = dimensions or self._model.embedding_width()
+        full = self._model.embedding_width()
+        width = min(dimensions, full) or full
         vectors = np.empty((len(all_texts), width), np.float32)
         self._model.embed(all_texts, dimensions, vectors)
         return vectors[0] if isinstance(texts, str) else vectors

@@ -261,8 +261,8 @@ def test_samples_that_do_not_fit_are_named() -> None:
     with pytest.raises(ValueError, match=r"sample 6: .*\[4, 9, 9\] of data do not fit input 'x'"):
         ht.quantize(segmentation(), [images(6, 3, 8, 8), images(2, 4, 9, 9)])
     with pytest.raises(ValueError, match=r"sample 4: .*shape \[3, 9, 9\] do not fit .*\[3, 8, 8\]"):
-        ht.quantize(segmentation(), [images(4, 3, 8, 8), images(2, 3, 9, 9)],
-                    shapes={"x": ["N", 3, 8, 8]})  # fmt: skip
+        fixed = ht.load(segmentation(), shapes={"x": ["N", 3, 8, 8]})
+        ht.quantize(fixed, [images(4, 3, 8, 8), images(2, 3, 9, 9)])
 
 
 def test_boxes_are_as_many_as_are_found() -> None:

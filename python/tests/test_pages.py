@@ -115,7 +115,7 @@ def write_models(folder: Path) -> None:
     text = "Once upon a time there was a small dog that liked bread. " * 30
     for name in ("wiki.txt", "wiki.test.txt", "code.txt", "other.txt", "book.txt"):
         (folder / name).write_text(text)
-    for name in ("question.txt", "letter.txt"):
+    for name in ("question.txt", "letter.txt", "long.txt"):
         (folder / name).write_text("What?")
     (folder / "invoice.schema.json").write_text(json.dumps({"enum": [{"sum": 3}, {"sum": 4}]}))
     (folder / "conversation.json").write_text(
@@ -129,7 +129,7 @@ def files(program: Program, tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_models(folder)
     program("quantize", folder / "model.gguf", "-o", folder / "small.safetensors", "--text",
             folder / "wiki.txt", "--type", "Q4_0")
-    for name in ("mine.onnx", "float.onnx"):
+    for name in ("mine.onnx", "float.onnx", "network.onnx"):
         (folder / name).write_bytes(NETWORK.read_bytes())
     (folder / "samples").symlink_to(MNIST)
     for name, bits in (("two", 2), ("three", 3), ("four", 4)):
