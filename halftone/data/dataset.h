@@ -94,7 +94,7 @@ class Dataset {
   /// @param limit  keep only the first `limit` samples, in the order of the data sets
   /// @throws Error kFormat if their inputs differ in number, name or type, or only some have labels
   ///         or only some names; kUsage if there is none, or limit is 0
-  static Dataset joined(std::string name, std::span<const Dataset> pieces,
+  static Dataset joined(const std::string& name, std::span<const Dataset> pieces,
                         std::optional<std::size_t> limit);
 
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -110,7 +110,7 @@ std::vector<Group> groups_of(const std::string& name, std::span<const Dataset> p
 
 }  // namespace
 
-Dataset Dataset::joined(std::string name, std::span<const Dataset> pieces,
+Dataset Dataset::joined(const std::string& name, std::span<const Dataset> pieces,
                         std::optional<std::size_t> limit) {
   if (pieces.empty()) fail(ErrorKind::kUsage, name + ": expected samples, found none");
   if (limit == std::size_t{0}) fail(ErrorKind::kUsage, "limit: expected at least 1, found 0");

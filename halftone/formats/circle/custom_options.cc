@@ -146,6 +146,74 @@ void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
   });
 }
 
+/// The integers of a list, whose elements may have types of their own or one type.
+std::vector<std::int64_t> read_list(const flexbuffers::Map& map, const char* key) {
+  const flexbuffers::Reference entry = map[key];
+  std::vector<std::int64_t> values;
+  const auto append = [&](const auto& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      check(list[i].IsIntOrUint(), std::string(key) + ": expected integers");
+      values.push_back(list[i].AsInt64());
+    }
+  };
+  if (entry.IsFixedTypedVector()) {
+    append(entry.AsFixedTypedVector());
+  } else if (entry.IsTypedVector()) {
+    append(entry.AsTypedVector());
+  } else {
+    check(entry.IsUntypedVector(), std::string(key) + ": expected a list");
+    append(entry.AsVector());
+  }
+  return values;
+}
+
+void check_extents(const std::vector<std::int64_t>& extents) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 14;
+  const auto fits = [](std::int64_t extent) { return extent >= 1 && extent <= kMax; };
+  check(extents.size() == 2 && std::ranges::all_of(extents, fits),
+        "expected a height and a width of 1 to 2^14");
+}
+
+LandmarkMatrixFields first_landmark_matrix(const flexbuffers::Map& map) {
+  const FieldReader read(map);
+  LandmarkMatrixFields fields;
+  std::int64_t dimensions = 0;
+  read("dimensions", dimensions);
+  check(dimensions == 3, "dimensions: expected 3");
+  fields.subset = read_list(map, "subset");
+  fields.output_hw = read_list(map, "output_hw");
+  fields.input_hw = read_list(map, "input_hw");
+  check_extents(fields.input_hw);
+  read("landmarks_range", fields.landmarks_range);
+  read("bbox_size_multiplier", fields.bbox_size_multiplier);
+  check(fields.landmarks_range > 0, "landmarks_range: expected a number above zero");
+  check(std::isfinite(fields.bbox_size_multiplier) && fields.bbox_size_multiplier != 0,
+        "bbox_size_multiplier: expected a finite number that is not zero");
+  return fields;
+}
+
+LandmarkMatrixFields second_landmark_matrix(const flexbuffers::Map& map) {
+  const FieldReader read(map);
+  LandmarkMatrixFields fields;
+  fields.subset = read_list(map, "subset_idxs");
+  fields.output_hw.resize(2);
+  read("output_height", fields.output_hw[0]);
+  read("output_width", fields.output_hw[1]);
+  read("target_rotation_radians", fields.target_rotation_radians);
+  read("scale_x", fields.scale_x);
+  read("scale_y", fields.scale_y);
+  for (const float scale : {fields.scale_x, fields.scale_y}) {
+    check(std::isfinite(scale) && scale > 0, "expected scales above zero");
+  }
+  check(std::isfinite(fields.target_rotation_radians), "expected a finite rotation");
+  return fields;
+}
+
+void check_media_pipe_version(std::int32_t version) {
+  if (version == 1 || version == 2) return;
+  fail(ErrorKind::kUnsupported, "version " + std::to_string(version) + ": expected 1 or 2");
+}
+
 /// Calls visit(key, value, is_optional) for each of the fields.
 template <typename Visit>
 void for_each_detection_field(DetectionFields& fields, const Visit& visit) {
@@ -256,6 +324,62 @@ DetectionFields read_detection_options(std::span<const std::byte> bytes) {
     check_detection(fields);
   });
   return fields;
+}
+
+LandmarkMatrixFields read_landmark_matrix_options(std::span<const std::byte> bytes,
+                                                  std::int32_t version) {
+  check_media_pipe_version(version);
+  LandmarkMatrixFields fields;
+  with_context("options", [&] {
+    with_map(bytes, [&](const flexbuffers::Map& map) {
+      fields = version == 1 ? first_landmark_matrix(map) : second_landmark_matrix(map);
+      const FieldReader read(map);
+      read("left_rotation_idx", fields.left_rotation_idx);
+      read("right_rotation_idx", fields.right_rotation_idx);
+    });
+    fields.version = version;
+    check_extents(fields.output_hw);
+    check(version == 2 || (fields.output_hw[0] > 1 && fields.output_hw[1] > 1),
+          "output_hw: expected at least 2");
+    check(!fields.subset.empty(), "expected landmarks to surround");
+  });
+  return fields;
+}
+
+LandmarkTransformFields read_landmark_transform_options(std::span<const std::byte> bytes) {
+  LandmarkTransformFields fields;
+  with_context("options", [&] {
+    with_map(bytes, [&](const flexbuffers::Map& map) {
+      const FieldReader read(map);
+      if (!map["dimensions"].IsNull()) read("dimensions", fields.dimensions);
+      if (!map["scale"].IsNull()) read("scale", fields.scale);
+    });
+    check(std::isfinite(fields.scale) && fields.scale != 0,
+          "scale: expected a finite number that is not zero");
+  });
+  return fields;
+}
+
+TensorTransformFields read_tensor_transform_options(std::span<const std::byte> bytes,
+                                                    std::int32_t version) {
+  check_media_pipe_version(version);
+  std::vector<std::int64_t> extents(2);
+  with_context("options", [&] {
+    with_map(bytes, [&](const flexbuffers::Map& map) {
+      const FieldReader read(map);
+      if (version == 2) {
+        read("output_height", extents[0]);
+        read("output_width", extents[1]);
+        return;
+      }
+      if (!map["mode"].IsNull() && map["mode"].AsString().str() != "bilinear") {
+        fail(ErrorKind::kUnsupported, "expected mode bilinear");
+      }
+      extents = read_list(map, "output_size");
+    });
+    check_extents(extents);
+  });
+  return {extents[0], extents[1]};
 }
 
 }  // namespace halftone::formats::circle

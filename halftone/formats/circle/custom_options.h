@@ -68,6 +68,42 @@ struct DetectionFields {
 /// @throws Error kFormat if the bytes are no map with these entries, or one is out of range
 DetectionFields read_detection_options(std::span<const std::byte> bytes);
 
+/// The options of MediaPipe's Landmarks2TransformMatrix.
+struct LandmarkMatrixFields {
+  std::int32_t version = 1;
+  std::vector<std::int64_t> subset;  ///< the landmarks to surround
+  std::int64_t left_rotation_idx = 0;
+  std::int64_t right_rotation_idx = 0;
+  std::vector<std::int64_t> output_hw;  ///< the extents of the part to cut
+  std::vector<std::int64_t> input_hw;   ///< version 1: those of the image
+  std::int64_t landmarks_range = 1;     ///< version 1
+  float bbox_size_multiplier = 1;       ///< version 1
+  float target_rotation_radians = 0;    ///< version 2, as are the next two
+  float scale_x = 1;
+  float scale_y = 1;
+};
+/// @throws Error kFormat if the bytes are no map with these entries, or one is out of range;
+///         kUnsupported for another version
+LandmarkMatrixFields read_landmark_matrix_options(std::span<const std::byte> bytes,
+                                                  std::int32_t version);
+
+/// The options of MediaPipe's TransformLandmarks.
+struct LandmarkTransformFields {
+  std::int64_t dimensions = 3;
+  float scale = 1;
+};
+/// @throws Error kFormat as read_landmark_matrix_options()
+LandmarkTransformFields read_landmark_transform_options(std::span<const std::byte> bytes);
+
+/// The options of MediaPipe's TransformTensor and TransformTensorBilinear: the extents to cut.
+struct TensorTransformFields {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+};
+/// @throws Error as read_landmark_matrix_options()
+TensorTransformFields read_tensor_transform_options(std::span<const std::byte> bytes,
+                                                    std::int32_t version);
+
 /// The custom_code of a whole network (see one_operator.h). It reads the inputs of the network,
 /// then its states in the order in which the file of the network reads them; it computes the
 /// outputs, then the next states in the same order. Its options are the bytes of that file.

@@ -56,6 +56,8 @@ class FileModel {
   [[nodiscard]] OperatorCode code(std::size_t op) const;
   /// The name of a custom operator; empty for others.
   [[nodiscard]] std::string custom_name(std::size_t op) const;
+  /// The version of an operator; custom ones may share a name.
+  [[nodiscard]] std::int32_t version(std::size_t op) const { return code_table(op).version(); }
   /// The options of a custom operator, with the file as their owner, if it can be.
   [[nodiscard]] SharedBytes shared_options(std::size_t op) const;
 

@@ -32,7 +32,7 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
   if (name == kCustomGatherName) return import_own_gather;
   if (name == kCustomFakeQuantizeName) return import_own_fake_quantize;
   if (name == kDetectionName) return import_detections;
-  if (name == kMediaPipeTransposeConv) return import_media_pipe_transpose_conv;
+  if (const ImportFunction found = find_media_pipe_import(name)) return found;
   return name == kCustomName ? find_import(code) : nullptr;
 }
 
@@ -219,6 +219,10 @@ ir::ValueId Importer::raw(std::size_t tensor) {
         fail(ErrorKind::kUnsupported,
              "tensor '" + file_.tensor_name(tensor) + "': a handle of a variable is no number");
       }
+      if (file_.tensor(tensor).type() == schema::TensorType::COMPLEX64) {
+        fail(ErrorKind::kUnsupported,
+             "tensor '" + file_.tensor_name(tensor) + "': complex numbers of this operator");
+      }
       return values_[tensor];
     case State::kUnavailable:
       throw Unavailable{};
@@ -245,6 +249,14 @@ ir::ValueId Importer::widened(std::size_t tensor) {
   });
   return graph_.add_node(name, ir::Cast{ir::ElementType::kFloat32},
                          {graph_.add_constant(name, std::move(stored))});
+}
+
+ir::ValueId Importer::complex(std::size_t tensor) {
+  if (states_[tensor] == State::kUnavailable) throw Unavailable{};
+  check(states_[tensor] == State::kDefined &&
+            file_.tensor(tensor).type() == schema::TensorType::COMPLEX64,
+        "tensor '" + file_.tensor_name(tensor) + "': expected complex numbers that are computed");
+  return values_[tensor];
 }
 
 ir::ValueId Importer::number(std::size_t tensor) {

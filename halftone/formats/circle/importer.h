@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -54,6 +55,9 @@ class Importer {
   ir::ValueId widened(std::size_t tensor);
   /// The tensor as float32: dequantized if necessary, once for all readers.
   ir::ValueId number(std::size_t tensor);
+  /// Complex numbers that the network computes, as float32 [..., 2]; raw() refuses them.
+  /// @throws Error kFormat if the tensor has others
+  ir::ValueId complex(std::size_t tensor);
   /// Sets the value of an output tensor. @throws Error kFormat if it already has one
   void define(std::size_t tensor, ir::ValueId value);
 
@@ -151,6 +155,7 @@ class OperatorImport {
   [[nodiscard]] Importer& importer() { return importer_; }
   [[nodiscard]] const schema::Operator& table() const { return importer_.file().table(op_); }
   [[nodiscard]] OperatorCode code() const { return code_; }
+  [[nodiscard]] std::int32_t version() const { return importer_.file().version(op_); }
 
   [[nodiscard]] std::size_t num_inputs() const { return inputs_.size(); }
   [[nodiscard]] std::size_t num_outputs() const { return outputs_.size(); }
@@ -251,16 +256,20 @@ struct ImportEntry {
 
 /// The families; see operator_import.cc.
 std::span<const ImportEntry> batch_space_imports();
+std::span<const ImportEntry> function_imports();
 std::span<const ImportEntry> control_imports();
 std::span<const ImportEntry> convolution_imports();
 std::span<const ImportEntry> elementwise_imports();
 std::span<const ImportEntry> extend_imports();
+std::span<const ImportEntry> fill_imports();
 std::span<const ImportEntry> layout_imports();
 std::span<const ImportEntry> linear_imports();
 std::span<const ImportEntry> lowbit_imports();
 std::span<const ImportEntry> recurrent_imports();
 std::span<const ImportEntry> reduce_imports();
+std::span<const ImportEntry> scatter_imports();
 std::span<const ImportEntry> selection_imports();
+std::span<const ImportEntry> signal_imports();
 std::span<const ImportEntry> svdf_imports();
 std::span<const ImportEntry> update_imports();
 std::span<const ImportEntry> variable_imports();
@@ -296,8 +305,20 @@ void import_own_fake_quantize(OperatorImport& op);
 void import_detections(OperatorImport& op);
 
 /// MediaPipe's custom operator: a transposed convolution with a bias.
-inline constexpr std::string_view kMediaPipeTransposeConv = "Convolution2DTransposeBias";
 void import_media_pipe_transpose_conv(OperatorImport& op);
+/// Its operators on landmarks; see landmarks_import.cc.
+void import_landmark_transform(OperatorImport& op);
+void import_landmark_matrix(OperatorImport& op);
+void import_tensor_transform(OperatorImport& op);
+/// A custom operator of MediaPipe; null for another name.
+ImportFunction find_media_pipe_import(std::string_view name);
+
+/// The angles of points (x, y) in [-pi, pi], as std::atan2(y, x), also of zeros with signs.
+/// Infinities count as the largest number.
+ir::ValueId angle_of(OperatorImport& op, ir::ValueId y, ir::ValueId x);
+
+/// Gives complex numbers the shape of the output. @return whether input 0 has such
+bool reshaped_complex(OperatorImport& op);
 
 /// The names of all operators that can be read.
 std::vector<std::string> readable_operators();

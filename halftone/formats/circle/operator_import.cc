@@ -19,7 +19,8 @@ std::map<OperatorCode, ImportFunction> all_imports() {
        {batch_space_imports(), convolution_imports(), elementwise_imports(), extend_imports(),
         layout_imports(), linear_imports(), lowbit_imports(), recurrent_imports(), reduce_imports(),
         svdf_imports(), variable_imports(), while_imports(), control_imports(), selection_imports(),
-        update_imports()}) {
+        update_imports(), function_imports(), fill_imports(), scatter_imports(),
+        signal_imports()}) {
     for (const ImportEntry& entry : family) table.emplace(entry.code, entry.import);
   }
   return table;

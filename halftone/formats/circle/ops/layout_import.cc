@@ -30,6 +30,7 @@ bool exchanges_first_axes(const ir::Shape& from, const ir::Shape& to) {
 }
 
 void import_reshape(OperatorImport& op) {
+  if (reshaped_complex(op)) return;
   const auto* options = op.options<schema::ReshapeOptions>();
   std::vector<std::int64_t> request;
   if (op.has_input(1)) {
@@ -54,6 +55,7 @@ void import_reshape(OperatorImport& op) {
 }
 
 void import_squeeze(OperatorImport& op) {
+  if (reshaped_complex(op)) return;
   const auto* options = op.options<schema::SqueezeOptions>();
   const ValueId x = op.elements(0).front();
   const ir::Shape& from = op.shape(x);
@@ -91,6 +93,7 @@ std::int64_t only(const std::vector<std::int64_t>& numbers) {
 }
 
 void import_expand_dims(OperatorImport& op) {
+  if (reshaped_complex(op)) return;
   const ValueId x = op.elements(0).front();
   const std::size_t axis = ir::normalized_axis(only(op.integers(1)), op.shape(x).rank() + 1);
   op.emit(ir::Reshape{expanded(op.shape(x), axis)}, {x});

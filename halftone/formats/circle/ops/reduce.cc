@@ -94,6 +94,8 @@ constexpr ImportEntry kReduceImports[] = {
     {OperatorCode::kReduceProd, import_reduce<ReduceKind::kProd>},
     {OperatorCode::kReduceMax, import_reduce<ReduceKind::kMax>},
     {OperatorCode::kReduceMin, import_reduce<ReduceKind::kMin>},
+    {OperatorCode::kReduceAny, import_reduce<ReduceKind::kMax>},
+    {OperatorCode::kReduceAll, import_reduce<ReduceKind::kMin>},
     {OperatorCode::kArgMax, import_arg<true>},
     {OperatorCode::kArgMin, import_arg<false>},
     {OperatorCode::kTopKV2, import_top_k},

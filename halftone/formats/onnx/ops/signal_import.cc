@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms as products with constant matrices, which are computed in double precision. A
-// complex number is a last axis of two.
+// Fourier transforms; see fourier.h.
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/fourier.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
@@ -20,62 +18,15 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-/// A transform of `length` points, of which `inputs` are given (the others are zero) and `outputs`
-/// asked for.
-struct Transform {
-  Dim length = 0;
-  Dim inputs = 0;
-  Dim outputs = 0;
-  Dim input_parts = 2;   ///< 1 for real numbers
-  Dim output_parts = 2;  ///< likewise
-  bool inverse = false;
-  bool mirrors = false;  ///< the given points are half of those of a real result
-};
-
-/// e^(2 pi i k / n), exact at the quarters.
-struct Root {
-  double real;
-  double imaginary;
-};
-Root root_of_unity(Dim k, Dim n) {
-  k %= n;
-  if (4 * k % n == 0) {
-    constexpr Root kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-    return kQuarters[4 * k / n];
-  }
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-  return {std::cos(angle), std::sin(angle)};
-}
-
-/// [inputs input_parts, outputs output_parts]
-ir::Tensor matrix_of(NodeBuilder& node, const Transform& t) {
+ir::Tensor matrix_of(NodeBuilder& node, const FourierTransform& t) {
   ir::Tensor matrix = node.allocate(ir::ElementType::kFloat32,
                                     {t.inputs * t.input_parts, t.outputs * t.output_parts});
-  const auto values = matrix.as<float>();
-  const double scale = t.inverse ? 1 / static_cast<double>(t.length) : 1;
-  for (Dim n = 0; n < t.inputs; ++n) {
-    const bool is_alone = n == 0 || 2 * n == t.length;
-    const double weight = t.mirrors && !is_alone ? 2 * scale : scale;
-    for (Dim k = 0; k < t.outputs; ++k) {
-      const Root root = root_of_unity(n * k, t.length);
-      const double c = weight * root.real;
-      const double s = weight * (t.inverse ? root.imaginary : -root.imaginary);
-      const double entries[2][2] = {{c, s}, {-s, c}};  // by part of the input, part of the output
-      for (Dim i = 0; i < t.input_parts; ++i) {
-        for (Dim o = 0; o < t.output_parts; ++o) {
-          const Dim row = n * t.input_parts + i;
-          const Dim column = k * t.output_parts + o;
-          values[static_cast<std::size_t>(row * t.outputs * t.output_parts + column)] =
-              static_cast<float>(entries[i][o]);
-        }
-      }
-    }
-  }
+  fill_fourier_matrix(t, matrix.as<float>());
   return matrix;
 }
 
 /// Transforms [.., inputs, input_parts] to [.., outputs, output_parts].
-ValueId transformed(NodeBuilder& node, ValueId x, const Transform& t) {
+ValueId transformed(NodeBuilder& node, ValueId x, const FourierTransform& t) {
   const auto given = node.type(x).shape.dims();
   std::vector<Dim> dims(given.begin(), given.end() - 2);
   dims.push_back(t.inputs * t.input_parts);
@@ -119,7 +70,7 @@ void build_dft(NodeBuilder& node) {
   x = emit_transpose(node, order, x);
   const ir::Shape shape = node.type(x).shape;
   if (ir::is_batch(shape[rank - 2])) NodeBuilder::unsupported("cannot transform the batch");
-  Transform t;
+  FourierTransform t;
   const bool onesided = node.int_attribute("onesided", 0) != 0;
   t.inverse = node.int_attribute("inverse", 0) != 0;
   t.mirrors = t.inverse && onesided;
@@ -187,7 +138,7 @@ void build_stft(NodeBuilder& node) {
     if (size > length) NodeBuilder::unsupported("a window that is longer than its frame");
     frames = emit_binary(node, ir::BinaryKind::kMul, frames, window);
   }
-  Transform t;
+  FourierTransform t;
   t.length = length;
   t.inputs = std::min(size, length);
   t.outputs = node.int_attribute("onesided", 1) != 0 ? length / 2 + 1 : length;
