@@ -280,8 +280,42 @@ def transforms(program, folder):
                     compare(program, path, [data(shape, np.float32)], folder)
 
 
+def gathers(program, folder):
+    for shape, indices, axis, shared in (
+            ([2, 5, 3], [2, 4], 1, 1), ([2, 5, 3], [2], 1, 1), ([2, 5, 3], [2, 4, 2], 2, 1),
+            ([2, 3, 5], [2, 3, 4], 2, 2), ([2, 3, 4, 5], [2, 2, 3], 3, 1), ([2, 5], [2, 4], -1, -1)):
+        at = axis % len(shape)
+        b = shared % len(indices)
+        shown = [*shape[:at], *indices[b:], *shape[at + 1:]]
+        for dtype in (np.float32, np.int32):
+            chosen = numbers.integers(0, shape[at], indices).astype(np.int32)
+            case = Case("GATHER", [data(shape, dtype), chosen], [], [(shown, dtype)],
+                        options("Gather", axis=axis, batchDims=shared))
+            yield checked(program, folder, f"GATHER {shape} {indices} {axis} {shared}", case)
+
+
+def mirrors(program, folder):
+    for mode in ("REFLECT", "SYMMETRIC"):
+        for shape, pads in (([4], [[2, 3]]), ([3, 4], [[0, 2], [1, 0]]),
+                            ([2, 3, 4], [[1, 1], [0, 0], [3, 2]])):
+            shown = [n + a + b for n, (a, b) in zip(shape, pads)]
+            for dtype in (np.float32, np.int32):
+                case = Case("MIRROR_PAD", [data(shape, dtype)], [np.array(pads, np.int32)],
+                            [(shown, dtype)],
+                            options("MirrorPad", mode=getattr(schema.MirrorPadMode, mode)))
+                yield checked(program, folder, f"MIRROR_PAD {mode} {shape} {pads}", case)
+
+
+def divisions(program, folder):
+    for dtype in (np.float32, np.int32):
+        a, b = data([60], dtype, -20, 20), data([60], dtype, 1, 7)
+        case = Case("FLOOR_DIV", [a, b * np.where(np.arange(60) % 2, 1, -1).astype(dtype)], [],
+                    [([60], dtype)], options("FloorDiv"))
+        yield checked(program, folder, f"FLOOR_DIV {np.dtype(dtype)}", case)
+
+
 CHECKS = (reductions, ranges, shapes, scatters, segments, diagonals, sequences, functions,
-          dilations, transforms)
+          dilations, transforms, gathers, mirrors, divisions)
 
 
 def main(path):

@@ -225,6 +225,23 @@ TEST(Diagonals, RefuseExtentsThatDoNotFit) {
                  file_of(kMatrixSetDiag, {{2, 2}}, {diagonal({1}, {1})}, {{2, 2}}));
 }
 
+TEST(MirrorPad, RefusesMoreThanTheElements) {
+  schema::MirrorPadOptionsT options;
+  options.mode = schema::MirrorPadMode::SYMMETRIC;
+  const FileTensor pads = constant_tensor<std::int32_t>({1, 2}, TensorType::INT32, {0, 3});
+  expect_refused(ErrorKind::kFormat, "more padding than the elements of [2]",
+                 file_of(OperatorCode::kMirrorPad, {{2}}, {pads}, {{5}}, united(options)));
+}
+
+TEST(Gather, RefusesMoreSharedAxesThanThereAre) {
+  schema::GatherOptionsT options;
+  options.axis = 1;
+  options.batch_dims = 2;
+  expect_refused(
+      ErrorKind::kFormat, "batch_dims: expected at most the axis",
+      file_of(OperatorCode::kGather, {{1, 1}}, {integers({0})}, {{1, 1}}, united(options)));
+}
+
 /// A transform of [2, 4] and what reads it.
 std::vector<std::byte> transform(const Ints& lengths, OperatorCode reader,
                                  schema::BuiltinOptionsUnion options = {}) {

@@ -73,11 +73,17 @@ void import_not(OperatorImport& op) {
   op.emit(ir::Unary{{ActivationKind::kNot, 0, 0}}, {op.raw(0)});
 }
 
-/// floor(a / b) of float32. Integers are rejected because our division rounds towards zero.
+/// floor(a / b); of integers (a - a mod b) / b, where the remainder has the sign of b.
 void import_floor_div(OperatorImport& op) {
-  const ir::ValueId quotient =
-      op.step(ir::Binary{BinaryKind::kDiv, {}}, {op.number(0), op.number(1)}, "quotient");
-  op.emit(ir::Unary{{ActivationKind::kFloor, 0, 0}}, {quotient});
+  const ir::ValueId a = op.numeric(0);
+  const ir::ValueId b = op.numeric(1);
+  const ir::Binary divide{BinaryKind::kDiv, {}};
+  if (op.graph().value(a).type.is_dense(ir::ElementType::kFloat32)) {
+    const ir::ValueId quotient = op.step(divide, {a, b}, "quotient");
+    return op.emit(ir::Unary{{ActivationKind::kFloor, 0, 0}}, {quotient});
+  }
+  const ir::ValueId rest = op.step(ir::Binary{BinaryKind::kMod, {}}, {a, b}, "rest");
+  op.emit(divide, {op.step(ir::Binary{BinaryKind::kSub, {}}, {a, rest}, "multiple"), b});
 }
 
 void import_add_n(OperatorImport& op) {

@@ -2,6 +2,7 @@
 // Padding, repeating, resampling and selecting elements.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "halftone/formats/circle/check.h"
@@ -50,13 +51,33 @@ void import_pad_with_value(OperatorImport& op) {
   op.emit(pad_of(op, x, ir::PadMode::kConstant), {x, value});
 }
 
+/// Mirrors the elements along an axis, each edge included.
+ValueId mirrored(OperatorImport& op, ValueId x, std::size_t axis, const ir::Pad& pad) {
+  const Dim extent = op.shape(x)[axis];
+  const auto count = static_cast<std::size_t>(std::max<Dim>(extent, 0));
+  check(extent >= 0 && pad.before[axis] <= count && pad.after[axis] <= count,
+        "more padding than the elements of " + op.shape(x).to_string());
+  std::vector<ValueId> parts = {x};
+  if (const std::size_t n = pad.before[axis]; n > 0) {
+    parts.insert(parts.begin(), op.step(ir::Slice{axis, n - 1, -1, n}, {x}, "before"));
+  }
+  if (const std::size_t n = pad.after[axis]; n > 0) {
+    parts.push_back(op.step(ir::Slice{axis, count - 1, -1, n}, {x}, "after"));
+  }
+  return op.step(ir::Concat{axis}, std::move(parts), "mirrored");
+}
+
 void import_mirror_pad(OperatorImport& op) {
   const auto* options = op.options<schema::MirrorPadOptions>();
-  if (options != nullptr && options->mode() != schema::MirrorPadMode::REFLECT) {
-    fail(ErrorKind::kUnsupported, "expected mode REFLECT, found SYMMETRIC");
+  ValueId x = op.elements(0).front();
+  const ir::Pad pad = pad_of(op, x, ir::PadMode::kReflect);
+  if (options == nullptr || options->mode() == schema::MirrorPadMode::REFLECT) {
+    return op.emit(pad, {x});
   }
-  const ValueId x = op.elements(0).front();
-  op.emit(pad_of(op, x, ir::PadMode::kReflect), {x});
+  for (std::size_t axis = 0; axis < pad.before.size(); ++axis) {
+    if (pad.before[axis] + pad.after[axis] > 0) x = mirrored(op, x, axis, pad);
+  }
+  op.alias(x);
 }
 
 /// Repeats axes of one element for every sample of the batch: TILE by the extents of a shape.
@@ -110,15 +131,42 @@ void import_reverse(OperatorImport& op) {
   }
 }
 
+/// A gather for each index along the leading axes, which both inputs have.
+void import_batched_gather(OperatorImport& op, ValueId x, std::size_t axis, std::size_t shared) {
+  ValueId indices = op.raw(1);
+  const std::size_t rank = op.shape(x).rank();
+  const std::size_t chosen = op.shape(indices).rank() - shared;
+  // The axis goes behind the shared ones, then the new axes go to where it was.
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto at = [&order](std::size_t i) {
+    return order.begin() + static_cast<std::ptrdiff_t>(i);
+  };
+  std::rotate(at(shared), at(axis), at(axis + 1));
+  if (axis != shared) x = op.step(ir::Transpose{order}, {x}, "moved");
+  std::vector<Dim> dims(op.shape(indices).dims().begin(), op.shape(indices).dims().end());
+  dims.push_back(1);
+  indices = op.step(ir::Reshape{ir::Shape(std::move(dims))}, {indices}, "rows");
+  const ir::GatherND gather{shared};
+  if (axis == shared || chosen == 0) return op.emit(gather, {x, indices});
+  order.resize(rank - 1 + chosen);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::rotate(at(shared), at(shared + chosen), at(axis + chosen));
+  op.emit(ir::Transpose{order}, {op.step(gather, {x, indices}, "gathered")});
+}
+
 void import_gather(OperatorImport& op) {
   const auto* options = op.options<schema::GatherOptions>();
-  if (options != nullptr && options->batch_dims() != 0) {
-    fail(ErrorKind::kUnsupported, "batch_dims other than 0 are not supported");
-  }
   const ValueId x = op.elements(0).front();
   const std::size_t axis =
       ir::normalized_axis(options != nullptr ? options->axis() : 0, op.shape(x).rank());
-  op.emit(ir::Gather{axis}, {x, op.raw(1)});
+  const std::size_t rank = op.shape(op.raw(1)).rank();
+  std::int64_t shared = options != nullptr ? options->batch_dims() : 0;
+  if (shared < 0) shared += static_cast<std::int64_t>(rank);
+  check(shared >= 0 && shared <= static_cast<std::int64_t>(std::min(axis, rank)),
+        "batch_dims: expected at most the axis and the axes of the indices");
+  if (shared == 0) return op.emit(ir::Gather{axis}, {x, op.raw(1)});
+  import_batched_gather(op, x, axis, static_cast<std::size_t>(shared));
 }
 
 void import_gather_nd(OperatorImport& op) {
