@@ -222,8 +222,9 @@ void import_tensor_transform(OperatorImport& op) {
   op.importer().charge(targets.bytes().size());
   for (Dim i = 0; i < height * width; ++i) {
     const auto at = static_cast<std::size_t>(2 * i);
-    targets.as<float>()[at] = static_cast<float>(i % width) + moved;
-    targets.as<float>()[at + 1] = static_cast<float>(i / width) + moved;
+    const Dim row = i / width;
+    targets.as<float>()[at] = static_cast<float>(i - row * width) + moved;
+    targets.as<float>()[at + 1] = static_cast<float>(row) + moved;
   }
   Landmarks steps(op);
   const ValueId sources =

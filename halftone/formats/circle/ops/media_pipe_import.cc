@@ -46,7 +46,7 @@ Pooling pooling_of(OperatorImport& op) {
 
 /// The extents of an image [N, h, w, C].
 ir::Shape image_shape(OperatorImport& op, ValueId x) {
-  const ir::Shape shape = op.shape(x);
+  ir::Shape shape = op.shape(x);
   check(shape.rank() == 4 && shape[1] > 0 && shape[2] > 0 && shape[3] > 0,
         "expected an image [N, h, w, C], found " + shape.to_string());
   return shape;
