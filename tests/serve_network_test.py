@@ -129,6 +129,7 @@ def check_refusals(service, sample):
         ("no JSON", ("/v1/run", "{"), 400, "expected JSON"),
         ("no inputs", ("/v1/run", '{"x": 1}'), 400, "inputs: expected an object"),
         ("a text", ("/v1/run", '{"input": ["a"]}'), 400, "finite numbers"),
+        ("a number alone", ("/v1/run", '{"input": 5}'), 400, "expected the shape"),
         ("deep lists", ("/v1/run", "[" * 100000), 400, "the body"),
         ("NaN", ("/v1/run", json.dumps({"input": bad})), 400, "expected JSON"),
         ("too large for float32", ("/v1/run", '{"input": [1e39]}'), 400, "finite numbers"),

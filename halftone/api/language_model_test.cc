@@ -205,14 +205,15 @@ TEST(LanguageModels, ArePredictedForRanks) {
   const auto found = predict_ranks(model, options);
   ASSERT_EQ(found.size(), 2U);
   // 8 ns for a byte. Two ranks exchange halves in a message each, and send two orders of 256 bytes.
+  constexpr double kManyRoundings = 32 * 0x1p-52;  // of 32 operations at most, on numbers below 2
   const double two = 2 * 100e-6 + 6000 * 8e-9 + 2 * (100e-6 + 256 * 8e-9);
-  EXPECT_NEAR(1 / found[0].tokens_per_second, 0.005 + two, 1e-9);
-  EXPECT_NEAR(found[0].message_share, two / (0.005 + two), 1e-9);
-  EXPECT_NEAR(found[0].speedup, 0.008 / (0.005 + two), 1e-9);
+  EXPECT_NEAR(1 / found[0].tokens_per_second, 0.005 + two, kManyRoundings);
+  EXPECT_NEAR(found[0].message_share, two / (0.005 + two), kManyRoundings);
+  EXPECT_NEAR(found[0].speedup, 0.008 / (0.005 + two), kManyRoundings);
   EXPECT_EQ(found[0].weight_bytes, 500U);
   // Recursive doubling: two messages, three quarters of the bytes.
   const double four = 4 * 100e-6 + 9000 * 8e-9 + 2 * 2 * (100e-6 + 256 * 8e-9);
-  EXPECT_NEAR(1 / found[1].tokens_per_second, 0.0035 + four, 1e-9);
+  EXPECT_NEAR(1 / found[1].tokens_per_second, 0.0035 + four, kManyRoundings);
   options.latencies = {1, 2};
   expect_error(ErrorKind::kUsage, "latencies: expected one for each of 1 links, found 2",
                [&] { predict_ranks(model, options); });

@@ -107,9 +107,10 @@ TEST(SampleSizes, AreEvaluatedAsEachByItself) {
   }
   const compress::Evaluation all = evaluate(network, several_sizes(), &reference);
   EXPECT_EQ(all.samples, 60U);
-  EXPECT_NEAR(all.value * 60, right, 1e-9);
-  EXPECT_NEAR(*all.reference->value * 60, reference_right, 1e-9);
-  EXPECT_NEAR(all.reference->agreement * 60, agreed, 1e-9);
+  constexpr double kTwoRoundings = 60 * 0x1p-52;  // of a quotient and of its product with 60
+  EXPECT_NEAR(all.value * 60, right, kTwoRoundings);
+  EXPECT_NEAR(*all.reference->value * 60, reference_right, kTwoRoundings);
+  EXPECT_NEAR(all.reference->agreement * 60, agreed, kTwoRoundings);
 }
 
 TEST(SampleSizes, AreFittedTogetherForAnyNumberOfDevices) {

@@ -17,7 +17,6 @@ TextEmbedder& TextModel::embedder() const {
 std::vector<std::vector<float>> embed_tokens(const TextModel& model,
                                              std::span<const std::vector<lm::TokenId>> texts,
                                              std::size_t dimensions) {
-  for (const std::vector<lm::TokenId>& text : texts) model.check_tokens(text);
   std::vector<std::vector<float>> vectors = model.embedder().vectors(texts);
   for (std::vector<float>& each : vectors) each = lm::shortened(each, dimensions);
   return vectors;

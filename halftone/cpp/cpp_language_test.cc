@@ -130,7 +130,7 @@ TEST_F(CppLanguage, TurnsTextsIntoVectors) {
   EXPECT_EQ(model().embed(std::vector<std::string>{"there"})[0], vectors[1]) << "alone";
   double squares = 0;
   for (const float x : vectors[1]) squares += double{x} * double{x};
-  EXPECT_NEAR(squares, 1, 1e-6);
+  EXPECT_NEAR(squares, 1, 3 * 0x1p-24) << "each number is rounded once";
   EXPECT_EQ(model().embed(texts, 4)[1].size(), 4U);
   EXPECT_EQ(model().tokens(), before);
   expect_error(ErrorKind::kUsage, "dimensions: expected 1 to", [&] { model().embed(texts, 1000); });

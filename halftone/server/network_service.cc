@@ -57,7 +57,7 @@ NetworkService::~NetworkService() {
 }
 
 bool NetworkService::can_batch() const {
-  if (is_open(network_) || !graph_.states().empty()) return false;
+  if (is_open(network_) || !graph_.states().empty() || graph_.inputs().empty()) return false;
   const auto leads = [&](ir::ValueId id) { return leads_with_batch(graph_.value(id).type.shape); };
   return std::ranges::all_of(graph_.inputs(), leads) &&
          std::ranges::all_of(graph_.outputs(), leads);
@@ -65,7 +65,8 @@ bool NetworkService::can_batch() const {
 
 void NetworkService::check(const std::vector<ir::Tensor>& inputs) const {
   if (!batches_) return;  // a run says it
-  const std::size_t count = samples_of(inputs.at(0));
+  const bool has_samples = inputs[0].shape().rank() > 0 && inputs[0].shape()[0] > 0;
+  const std::size_t count = has_samples ? samples_of(inputs[0]) : 1;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph_.value(graph_.inputs()[i]);
     const ir::Shape wanted = with_samples(value.type.shape, count);

@@ -77,12 +77,14 @@ TEST(NetworkServices, GiveEachRequestWhatItGetsAlone) {
 
 TEST(NetworkServices, SayWhatTheyDoNotTake) {
   NetworkService service(load(kFile), "mnist");
-  try {
-    (void)service.run(list_of(ir::Tensor::from<float>({1, 3}, std::vector<float>{1, 2, 3})));
-    ADD_FAILURE();
-  } catch (const RequestError& error) {
-    EXPECT_EQ(error.status(), 400);
-    EXPECT_THAT(error.what(), HasSubstr("expected the shape"));
+  for (const ir::Shape& shape : {ir::Shape{1, 3}, ir::Shape{}, ir::Shape{0, 784}, ir::Shape{0}}) {
+    try {
+      (void)service.run(list_of(ir::Tensor(ir::ElementType::kFloat32, shape)));
+      ADD_FAILURE() << shape.to_string();
+    } catch (const RequestError& error) {
+      EXPECT_EQ(error.status(), 400);
+      EXPECT_THAT(error.what(), HasSubstr("expected the shape"));
+    }
   }
   service.drain();
   EXPECT_TRUE(service.is_draining());

@@ -9,6 +9,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/graph_part.h"
+#include "halftone/formats/loop_record.h"
 #include "halftone/ir/extent.h"
 
 namespace halftone::formats::circle {
@@ -84,12 +85,7 @@ class LoopWriter {
   [[nodiscard]] std::size_t first_operand() const { return first_stack() + op_.stacks.size(); }
 
   void check() const {
-    const ir::Graph& graph = exporter_.graph();
-    const auto readers = graph.consumers(node_.output);
-    const bool is_taken_apart = std::ranges::all_of(readers, [&](ir::NodeId id) {
-      return std::holds_alternative<ir::LoopResult>(graph.node(id).op);
-    });
-    if (!is_taken_apart || graph.num_uses(node_.output) != readers.size()) {
+    if (!is_taken_apart(exporter_.graph(), node_)) {
       fail_loop("a record of results as a value");
     }
     if (op_.trips && *op_.trips < 0) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/loop_record.h"
 #include "halftone/formats/onnx/body.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/extents.h"
@@ -63,12 +64,7 @@ class LoopWriter {
   }
 
   void check() const {
-    const ir::Graph& graph = exporter_.graph();
-    const auto readers = graph.consumers(node_.output);
-    const bool is_taken_apart = std::ranges::all_of(readers, [&](ir::NodeId id) {
-      return std::holds_alternative<ir::LoopResult>(graph.node(id).op);
-    });
-    if (!is_taken_apart || graph.num_uses(node_.output) != readers.size()) {
+    if (!is_taken_apart(exporter_.graph(), node_)) {
       unsupported("a record of results as a value");
     }
     const bool is_plain = std::ranges::all_of(
