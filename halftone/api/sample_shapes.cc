@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,26 +56,48 @@ std::optional<ir::Shape> filled_along(const ir::Shape& input, std::size_t axis,
   return std::nullopt;
 }
 
+/// The open axes, those first whose names say that they are the batch.
+std::vector<std::size_t> open_axes(const ir::Shape& input) {
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < input.rank(); ++axis) {
+    if (ir::is_expression(input[axis])) axes.push_back(axis);
+  }
+  std::ranges::stable_partition(axes, [&](std::size_t axis) {
+    const std::string name = ir::to_string(input[axis]);
+    return name == "'N'" || name == "B" || name.find("batch") != std::string::npos;
+  });
+  return axes;
+}
+
+/// The same for the first of the axes with a number that fits.
+std::optional<ir::Shape> filled_along_any(const ir::Shape& input, std::size_t first,
+                                          std::size_t end, const data::SampleShape& sample) {
+  for (std::size_t axis = first; axis < end; ++axis) {
+    if (axis < input.rank() && ir::is_expression(input[axis])) continue;
+    if (auto found = filled_along(input, axis, sample)) return found;
+  }
+  return std::nullopt;
+}
+
 /// The shape of an input with the extents of its samples; nullopt if they do not fit. The axis of a
-/// batch that has a number is found as by compress::make_feed().
+/// batch that has a number is found as by compress::make_feed(). The last axis is one only where
+/// nothing else fits, since features rarely are samples.
 std::optional<ir::Shape> filled(const ir::Shape& input, const data::SampleShape& sample) {
   const auto batch = std::ranges::find_if(input.dims(), ir::depends_on_batch);
   if (batch != input.dims().end()) {
     return filled_along(input, static_cast<std::size_t>(batch - input.dims().begin()), sample);
   }
-  for (std::size_t axis = 0; axis <= input.rank(); ++axis) {
-    if (axis < input.rank() && ir::is_expression(input[axis])) continue;
-    if (auto found = filled_along(input, axis, sample)) return found;
-  }
+  const std::size_t last = input.rank() - 1;
+  if (auto found = filled_along_any(input, 0, last, sample)) return found;
+  if (auto found = filled_along(input, input.rank(), sample)) return found;
   // An open axis may be that of samples, of which each is one.
-  for (std::size_t axis = 0; axis < input.rank(); ++axis) {
-    if (!ir::is_expression(input[axis])) continue;
+  for (const std::size_t axis : open_axes(input)) {
     auto found = filled_along(input, axis, sample);
     if (!found) continue;
     (*found)[axis] = 1;
     return found;
   }
-  return std::nullopt;
+  return filled_along_any(input, last, input.rank(), sample);
 }
 
 /// A shape for each input that a caller gives, where samples show it.

@@ -10,6 +10,7 @@ namespace halftone::formats::onnx {
 namespace {
 
 using ir::BinaryKind;
+using ir::ElementType;
 using ir::ValueId;
 
 /// Whether a value is never below 0: a maximum with a constant that is not.
@@ -21,8 +22,8 @@ bool is_never_negative(const NodeBuilder& node, const ir::Graph& graph, ValueId 
   if (binary == nullptr || binary->kind != BinaryKind::kMax) return false;
   return std::ranges::any_of(last.inputs, [&](ValueId input) {
     const ir::Tensor* tensor = node.constant(input);
-    return tensor != nullptr && tensor->element() == ir::ElementType::kInt64 &&
-           tensor->size() == 1 && tensor->as<std::int64_t>()[0] >= 0;
+    return tensor != nullptr && tensor->element() == ElementType::kInt64 && tensor->size() == 1 &&
+           tensor->as<std::int64_t>()[0] >= 0;
   });
 }
 
@@ -38,7 +39,7 @@ std::optional<ValueId> signed_value(NodeBuilder& node, const Extent& integer) {
 }  // namespace
 
 ValueId extent_value(NodeBuilder& node, const Extent& extent, const std::string& role) {
-  const Integers one{true, ir::ElementType::kInt64, {extent}};
+  const Integers one{true, ElementType::kInt64, {extent}};
   return node.state().add_integers(node.output_name() + "/" + role, one);
 }
 
@@ -51,16 +52,28 @@ bool has_computed(const Extent& extent) {
 Extent positive_part(NodeBuilder& node, const Extent& integer) {
   const auto value = signed_value(node, integer);
   if (!value) return Extent::greatest(0, integer);
-  const ValueId zero = node.add_scalar(0.0, ir::ElementType::kInt64);
+  const ValueId zero = node.add_scalar(0.0, ElementType::kInt64);
   return node.computed_extent(emit_binary(node, BinaryKind::kMax, *value, zero));
 }
 
 Extent negative_part(NodeBuilder& node, const Extent& integer) {
   const auto value = signed_value(node, integer);
   if (!value) return Extent::greatest(0, Extent(0) - integer);
-  const ValueId zero = node.add_scalar(0.0, ir::ElementType::kInt64);
+  const ValueId zero = node.add_scalar(0.0, ElementType::kInt64);
   const ValueId negative = emit_binary(node, BinaryKind::kSub, zero, *value);
   return node.computed_extent(emit_binary(node, BinaryKind::kMax, negative, zero));
+}
+
+Extent count_of_steps(NodeBuilder& node, ValueId length, ValueId step) {
+  const auto whole = [&](double number) { return node.add_scalar(number, ElementType::kInt64); };
+  const ValueId backward = emit_binary(node, BinaryKind::kLess, step, whole(0));
+  const ValueId more = emit_where(node, backward, whole(1), whole(-1));
+  const ValueId reached =
+      emit_binary(node, BinaryKind::kAdd, emit_binary(node, BinaryKind::kAdd, length, step), more);
+  const ValueId steps = emit_binary(node, BinaryKind::kDiv, reached, step);
+  const ValueId stays = emit_binary(node, BinaryKind::kEqual, step, whole(0));
+  return node.computed_extent(
+      emit_where(node, stays, whole(-1), emit_binary(node, BinaryKind::kMax, steps, whole(0))));
 }
 
 ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element) {
@@ -70,8 +83,8 @@ ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element
 }
 
 ValueId diagonal_mask(NodeBuilder& node, const ir::Shape& matrix, BinaryKind compare, ValueId k) {
-  const ValueId cols = counting(node, ir::extent_of(matrix[1]), ir::ElementType::kInt64);
-  const ValueId rows = counting(node, ir::extent_of(matrix[0]), ir::ElementType::kInt64);
+  const ValueId cols = counting(node, ir::extent_of(matrix[1]), ElementType::kInt64);
+  const ValueId rows = counting(node, ir::extent_of(matrix[0]), ElementType::kInt64);
   const ValueId column = node.reshape(rows, {matrix[0], 1});
   return emit_binary(node, compare, emit_binary(node, BinaryKind::kSub, cols, column), k);
 }

@@ -21,6 +21,10 @@ Extent positive_part(NodeBuilder& node, const Extent& integer);
 /// The larger of its negative and 0.
 Extent negative_part(NodeBuilder& node, const Extent& integer);
 
+/// max(0, ceil(length / step)), the count of steps forward or backward, where both are int64 []
+/// that the network computes. A step of 0 is an error of the run: a negative extent.
+Extent count_of_steps(NodeBuilder& node, ir::ValueId length, ir::ValueId step);
+
 /// 0, 1, 2, .. below an extent, in an element type.
 ir::ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element);
 

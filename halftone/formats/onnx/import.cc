@@ -151,9 +151,12 @@ bool says_batch(std::string name) {
   return name.find("batch") != std::string::npos;
 }
 
-/// Names of open extents that denote the batch everywhere in the file: those of first extents, or
-/// the only name of the open ones if no first extent is open. If none of these says "batch", others
-/// that do. Beside them "", for open first extents without a name. Files of our own call it N.
+bool is_letter_of_batch(const std::string& name) { return name == "N" || name == "B"; }
+
+/// Names of open extents that denote the batch everywhere in the file: those of first extents that
+/// say "batch", else others that do; else first extents N or B; else all first extents, or the only
+/// name of the open ones if no first extent is open. Beside them "", for open first extents without
+/// a name. Files of our own call it N.
 std::set<std::string> batch_names(const ModelProto& model) {
   if (model.producer_name() == "halftone") return {ir::kBatchSymbol};
   std::set<std::string> leading;
@@ -169,11 +172,14 @@ std::set<std::string> batch_names(const ModelProto& model) {
   leading.erase("");
   all.erase("");
   if (leading.empty() && all.size() == 1) leading = all;
-  std::set<std::string> saying{""};
-  std::ranges::copy_if(all, std::inserter(saying, saying.end()), says_batch);
-  if (saying.size() > 1 && std::ranges::none_of(leading, says_batch)) return saying;
-  leading.insert("");
-  return leading;
+  const bool leads = std::ranges::any_of(leading, says_batch);
+  std::set<std::string> saying;
+  const auto into = std::inserter(saying, saying.end());
+  std::ranges::copy_if(leads ? leading : all, into, says_batch);
+  if (saying.empty()) std::ranges::copy_if(leading, into, is_letter_of_batch);
+  if (saying.empty()) saying = std::move(leading);
+  saying.insert("");
+  return saying;
 }
 
 /// The symbol of an open extent: its name in the file, or one of input and axis.

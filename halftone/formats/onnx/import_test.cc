@@ -100,6 +100,26 @@ TEST(ImportOnnx, UnknownExtentOnAnotherAxisIsASymbol) {
   EXPECT_EQ(shape_of_input(model), "[N, x_1]");
 }
 
+TEST(ImportOnnx, SeveralNamesOfFirstExtentsAreTheBatchUnlessOneSaysSo) {
+  const auto shapes_of = [](const char* first, const char* second) {
+    TestModel model;
+    model.input("x", {-1, 3}).input("z", {-1, 3}).output("y").output("w");
+    model.node("Relu", {"x"}, {"y"});
+    model.node("Relu", {"z"}, {"w"});
+    auto& inputs = *model.proto().mutable_graph()->mutable_input();
+    for (int i = 0; i < 2; ++i) {
+      auto& shape = *inputs[i].mutable_type()->mutable_tensor_type()->mutable_shape();
+      shape.mutable_dim(0)->set_dim_param(i == 0 ? first : second);
+    }
+    const ir::Graph graph = model.import();
+    return graph.value(graph.inputs()[0]).type.shape.to_string() +
+           graph.value(graph.inputs()[1]).type.shape.to_string();
+  };
+  EXPECT_EQ(shapes_of("samples", "rows"), "[N, 3][N, 3]");
+  EXPECT_EQ(shapes_of("T", "B"), "[T, 3][N, 3]");
+  EXPECT_EQ(shapes_of("num_boxes", "batch_size"), "[num_boxes, 3][N, 3]");
+}
+
 TEST(ImportOnnx, InputOfUnsupportedTypeIsRefused) {
   TestModel strings;
   strings.input("x", {1}, TensorProto::STRING).output("x");

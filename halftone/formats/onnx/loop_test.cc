@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/testing.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/open_extents.h"
+#include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -61,7 +65,10 @@ TensorProto flag_tensor(bool value) {
   return proto;
 }
 
-std::vector<std::vector<float>> run_all(const ir::Graph& graph, std::vector<ir::Tensor> inputs) {
+std::vector<std::vector<float>> run_all(ir::Graph graph, std::vector<ir::Tensor> inputs) {
+  std::vector<std::optional<ir::Shape>> shapes;
+  for (const ir::Tensor& input : inputs) shapes.emplace_back(input.shape());
+  ir::fill_in_extents(graph, ir::sizes_of(graph, graph.inputs(), shapes));
   std::vector<std::vector<float>> all;
   for (const ir::Tensor& y : run_reference(graph, inputs)) all.push_back(numbers(y));
   return all;
@@ -195,6 +202,28 @@ TEST(Scan, ReadsAndStacksSlices) {
   const auto z = run_both(scanning(true), inputs());
   EXPECT_THAT(z[0], ElementsAre(7, 11));
   EXPECT_THAT(z[1], ElementsAre(7, 7, 5, 11, 10, 7));
+}
+
+TEST(Scan, WithStatesMixesSamplesThatItReads) {
+  const ir::Graph graph = scanning(false).import();
+  const ir::Shape& x = graph.value(graph.inputs()[1]).type.shape;
+  EXPECT_TRUE(ir::is_expression(x[0]));
+  EXPECT_FALSE(ir::depends_on_batch(x[0]));
+}
+
+TEST(Scan, WithoutStatesMapsSamples) {
+  TestModel model(13);
+  model.input("x", {-1, 2}).output("y");
+  NodeProto& node = model.node("Scan", {"x"}, {"y"});
+  set(node, "num_scan_inputs", std::int64_t{1});
+  GraphProto& body = add_body(node);
+  set_ends(body, {"row"}, {"twice"});
+  append(body, "Add", {"row", "row"}, "twice");
+  const ir::Graph graph = model.import();
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{ir::kBatch, 2}));
+  ir::Graph three = graph;
+  ir::fill_in_batch(three, 3);
+  EXPECT_THAT(run_all(three, list(ir::test::counting({3, 2})))[0], ElementsAre(0, 2, 4, 6, 8, 10));
 }
 
 TEST(Scan, RefusesOtherAttributes) {

@@ -286,9 +286,22 @@ std::int32_t NodeBuilder::data_type(std::size_t i) {
 
 const ir::Tensor* NodeBuilder::constant(ir::ValueId id) const { return state_.tensor(id); }
 
+void NodeBuilder::refuse_input(std::size_t i, const std::string& expected) {
+  std::string text = "input " + std::to_string(i) + ": " + expected;
+  if (!has_input(i)) unsupported(text);
+  const std::string& name = input_name(i);
+  text += ", found '" + name + "', which ";
+  const auto* integers = input_as<Integers>(i);
+  const bool is_open = integers != nullptr && !integers->numbers();
+  if (is_open) unsupported(text + "follows from open extents");
+  const auto* id = input_as<ir::ValueId>(i);
+  const bool is_given = id != nullptr && std::ranges::count(state_.graph.inputs(), *id) > 0;
+  unsupported(text + (is_given ? "is an input of the network" : "the network computes"));
+}
+
 const ir::Tensor& NodeBuilder::constant_input(std::size_t i) {
   const ir::Tensor* tensor = constant(input(i));
-  if (tensor == nullptr) unsupported("input " + std::to_string(i) + ": expected a constant");
+  if (tensor == nullptr) refuse_input(i, "expected a constant");
   return *tensor;
 }
 
@@ -322,7 +335,7 @@ std::vector<std::int64_t> NodeBuilder::numbers_input(std::size_t i) {
   const auto known = integers(i);
   const auto numbers = known ? known->numbers() : std::nullopt;
   if (!numbers) {
-    unsupported("input " + std::to_string(i) + ": expected integers known during the import");
+    refuse_input(i, "expected integers known during the import");
   }
   return *numbers;
 }

@@ -209,6 +209,8 @@ class NodeBuilder {
 
   /// @throws Error kUnsupported, always
   [[noreturn]] static void unsupported(const std::string& what);
+  /// The same for an input: "input 1: expected ..., found 'axes', which the network computes".
+  [[noreturn]] void refuse_input(std::size_t i, const std::string& expected);
 
   ImportState& state() { return state_; }
 

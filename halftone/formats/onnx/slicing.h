@@ -20,18 +20,18 @@ struct SliceRequest {
   std::int64_t step = 1;
 };
 
-/// The same with ends that may be expressions.
+/// The same with numbers that may be expressions.
 struct OpenSlice {
   std::size_t axis = 0;
   ir::Extent start{};
   ir::Extent end{};
-  std::int64_t step = 1;
+  ir::Extent step{1};
 };
 
 /// The requests of a Slice node, from its attributes (operator sets below 10) or inputs.
 /// @throws Error kUnsupported if they are not known; kFormat or kShape if they are inconsistent
 std::vector<OpenSlice> open_slices(NodeBuilder& node, std::size_t rank);
-/// The same for ends that are numbers.
+/// The same for ends and steps that are numbers.
 std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank);
 
 /// Applies a request to an extent: negative positions count from the end; all are clamped.

@@ -97,6 +97,21 @@ ValueType slice_type(const Loop& op, std::size_t read, const ValueType& x) {
   return {without_axis(x.shape, axis), x.encoding};
 }
 
+/// Whether no iteration depends on others, on their number, or on more of the batch than its slice,
+/// and where the result of each has the index of its slice.
+bool maps_slices(const Loop& op, InputTypes inputs) {
+  const bool reversed = !op.reads.empty() && op.reads[0].reversed;
+  const auto is_aligned = [&](const SliceAxis& each) { return each.reversed == reversed; };
+  const auto depends = [](const ValueType* type) {
+    return type != nullptr && std::ranges::any_of(type->shape.dims(), depends_on_batch);
+  };
+  const Graph& body = *op.body;
+  return op.num_states() == 0 && !op.is_while && body.consumers(body.inputs()[0]).empty() &&
+         std::ranges::count(body.outputs(), body.inputs()[0]) == 0 &&
+         std::ranges::all_of(op.reads, is_aligned) && std::ranges::all_of(op.stacks, is_aligned) &&
+         std::ranges::none_of(inputs.subspan(kFirstState + op.reads.size()), depends);
+}
+
 /// Copies between a tensor and its slices.
 struct Slices {
   AxisView view;
@@ -246,6 +261,8 @@ ValueType infer_types(const Loop& op, InputTypes inputs) {
     require_type("'" + input_name(body, i - 1) + "' of the body", input_of(body, i - 1),
                  is_sliced ? slice_type(op, read, *inputs[i]) : *inputs[i]);
   }
+  require(!op.trips || !depends_on_batch(*op.trips) || maps_slices(op, inputs),
+          "iterations along the batch (" + to_string(op.trips.value_or(0)) + ") mix samples");
   Extent bytes(0);
   for (const LoopResult& result : results_of(op)) bytes = bytes + bytes_of(result);
   return dense_type(ElementType::kUint8, {dim_of(bytes)});

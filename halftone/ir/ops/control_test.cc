@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "halftone/ir/open_extents.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/testing.h"
@@ -165,6 +167,62 @@ TEST(Loop, RefusesBodiesThatDoNotFit) {
   loop = scan(2, 4);
   expect_refused("slices along axis 0 of float32[3, 2]: expected 4 iterations", loop);
   expect_refused("'s' of the body: expected float32[2], found float32[1]", scan(2, 3), {1});
+}
+
+/// y[t] = 2 x[t], without states. @param twice  computes the results
+Loop mapping(const std::function<ValueId(Graph&, ValueId t, ValueId x)>& twice) {
+  auto body = std::make_shared<Graph>();
+  const ValueId t = body->add_input("t", kScalar);
+  const ValueId x = body->add_input("x", float_type({2}));
+  body->add_output(twice(*body, t, x));
+  return {.body = body, .trips = kBatch, .reads = {{0}}, .stacks = {{0}}};
+}
+
+Graph graph_over_samples(const Loop& loop, bool captures = false) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", float_type({kBatch, 2}));
+  std::vector<ValueId> inputs{graph.add_constant("go", flag(true)), kAbsent, x};
+  if (captures) inputs.push_back(x);
+  const ValueId record = graph.add_node("loop", loop, inputs);
+  graph.add_output(graph.add_node("result", results_of(loop)[0], {record}));
+  return graph;
+}
+
+TEST(Loop, MapsSamples) {
+  const auto twice = [](Graph& body, ValueId /*t*/, ValueId x) {
+    return body.add_node("twice", test::kAdd, {x, x});
+  };
+  Graph graph = graph_over_samples(mapping(twice));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type, float_type({kBatch, 2}));
+  fill_in_batch(graph, 3);
+  const auto y = test::run_reference(graph, list(test::counting({3, 2})));
+  EXPECT_THAT(elements<float>(y[0]), ElementsAre(0, 2, 4, 6, 8, 10));
+}
+
+TEST(Loop, RefusesToMixSamples) {
+  const auto expect_mixing = [](const Loop& loop, bool captures = false) {
+    expect_error(ErrorKind::kShape, "iterations along the batch (N) mix samples",
+                 [&] { graph_over_samples(loop, captures); });
+  };
+  expect_error(ErrorKind::kShape, "iterations along the batch (N) mix samples", [] {
+    graph_of(scan(2, kBatch), {2}, {kBatch, 2});
+  });
+  const auto copy = [](Graph& body, ValueId /*t*/, ValueId x) {
+    return body.add_node("copy", Reshape{{2}}, {x});
+  };
+  Loop reversed = mapping(copy);
+  reversed.stacks[0].reversed = true;
+  expect_mixing(reversed);
+  expect_mixing(mapping([](Graph& body, ValueId t, ValueId x) {
+    const ValueId number = body.add_node("number", Cast{ElementType::kFloat32}, {t});
+    return body.add_node("sum", test::kAdd, {x, number});
+  }));
+  expect_mixing(mapping([](Graph& /*body*/, ValueId t, ValueId /*x*/) { return t; }));
+  Loop reading = mapping(copy);
+  auto body = std::make_shared<Graph>(*reading.body);
+  body->add_input("all", float_type({kBatch, 2}));
+  reading.body = body;
+  expect_mixing(reading, true);
 }
 
 TEST(Loop, RefusesStatesThatGrow) {

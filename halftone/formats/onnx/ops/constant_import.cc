@@ -85,31 +85,17 @@ void build_shape_arithmetic(NodeBuilder& /*node*/) {
   NodeBuilder::unsupported("expected inputs known during the import");
 }
 
-/// The quotient of integers, rounded up, where both are values: of a step forward or backward.
-ValueId whole_steps(NodeBuilder& node, ValueId length, ValueId step) {
-  const auto whole = [&](double number) { return node.add_scalar(number, ElementType::kInt64); };
-  const auto emit = [&](BinaryKind kind, ValueId a, ValueId b) {
-    return emit_binary(node, kind, a, b);
-  };
-  const ValueId backward = emit(BinaryKind::kLess, step, whole(0));
-  const ValueId more = emit_where(node, backward, whole(1), whole(-1));
-  const ValueId reached = emit(BinaryKind::kAdd, emit(BinaryKind::kAdd, length, step), more);
-  return emit(BinaryKind::kDiv, reached, step);
-}
-
 /// The count of a Range of values: max(0, ceil((end - start) / step)).
 Extent computed_count(NodeBuilder& node, const std::array<ValueId, 3>& ends) {
   const auto& [start, end, step] = ends;
   const ValueId length = emit_binary(node, BinaryKind::kSub, end, start);
-  ValueId steps{};
-  if (node.type(start).encoding.element == ElementType::kFloat32) {
-    const ValueId quotient = emit_binary(node, BinaryKind::kDiv, length, step);
-    steps =
-        emit_cast(node, ElementType::kInt64, emit_unary(node, ir::ActivationKind::kCeil, quotient));
-  } else {
-    steps = whole_steps(node, emit_cast(node, ElementType::kInt64, length),
-                        emit_cast(node, ElementType::kInt64, step));
+  if (node.type(start).encoding.element != ElementType::kFloat32) {
+    return count_of_steps(node, emit_cast(node, ElementType::kInt64, length),
+                          emit_cast(node, ElementType::kInt64, step));
   }
+  const ValueId quotient = emit_binary(node, BinaryKind::kDiv, length, step);
+  const ValueId steps =
+      emit_cast(node, ElementType::kInt64, emit_unary(node, ir::ActivationKind::kCeil, quotient));
   const ValueId zero = node.add_scalar(0.0, ElementType::kInt64);
   return node.computed_extent(emit_binary(node, BinaryKind::kMax, steps, zero));
 }
@@ -200,28 +186,63 @@ void build_eye_like(NodeBuilder& node) {
   node.set_output(0, node.add_constant(eye.cast(element)));
 }
 
-/// Window functions of signal processing: a sum of cosines over size (periodic) or size - 1 steps.
-void build_window(NodeBuilder& node) {
-  const std::vector<std::int64_t> size = node.numbers_input(0);
-  if (size.size() != 1 || size[0] < 0) fail(ErrorKind::kShape, "size: expected one number >= 0");
-  const bool periodic = node.int_attribute("periodic", 1) != 0;
-  std::array<double, 3> terms{0.5, 0.5, 0};
-  if (node.op_type() == "HammingWindow") terms = {25.0 / 46, 21.0 / 46, 0};
-  if (node.op_type() == "BlackmanWindow") terms = {0.42, 0.5, 0.08};
-  const double steps =
-      static_cast<double>(periodic ? size[0] : std::max<std::int64_t>(size[0] - 1, 1));
-  ir::Tensor window = node.allocate(ElementType::kFloat32, {size[0]});
+/// The factors of a window function: a - b cos(angle) + c cos(2 angle).
+std::array<double, 3> window_terms(const std::string& name) {
+  if (name == "HammingWindow") return {25.0 / 46, 21.0 / 46, 0};
+  if (name == "BlackmanWindow") return {0.42, 0.5, 0.08};
+  return {0.5, 0.5, 0};
+}
+
+ValueId known_window(NodeBuilder& node, std::int64_t size, bool periodic) {
+  if (size < 0) fail(ErrorKind::kShape, "size: expected one number >= 0");
+  const auto [a, b, c] = window_terms(node.op_type());
+  const double steps = static_cast<double>(periodic ? size : std::max<std::int64_t>(size - 1, 1));
+  ir::Tensor window = node.allocate(ElementType::kFloat32, {size});
   for (std::size_t i = 0; i < window.size(); ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / steps;
-    window.as<float>()[i] =
-        static_cast<float>(terms[0] - terms[1] * std::cos(angle) + terms[2] * std::cos(2 * angle));
+    window.as<float>()[i] = static_cast<float>(a - b * std::cos(angle) + c * std::cos(2 * angle));
   }
+  return node.add_constant(std::move(window));
+}
+
+/// The same for a size that is an open extent or computed, in float32.
+ValueId open_window(NodeBuilder& node, const Extent& size, bool periodic) {
+  const auto [a, b, c] = window_terms(node.op_type());
+  const Extent count = positive_part(node, size);
+  ValueId steps = extent_value(node, count, "size");
+  if (!periodic) {
+    const ValueId one = node.add_scalar(1.0, ElementType::kInt64);
+    steps =
+        emit_binary(node, BinaryKind::kMax, emit_binary(node, BinaryKind::kSub, steps, one), one);
+  }
+  const ValueId part =
+      emit_binary(node, BinaryKind::kDiv, counting(node, count, ElementType::kFloat32),
+                  emit_cast(node, ElementType::kFloat32, steps));
+  const auto wave = [&](double turns, double factor) {
+    const auto scale = static_cast<float>(2 * std::numbers::pi * turns);
+    const ValueId angle = emit_binary(node, BinaryKind::kMul, part, node.add_scalar(scale));
+    return emit_binary(node, BinaryKind::kMul, emit_unary(node, ir::ActivationKind::kCos, angle),
+                       node.add_scalar(static_cast<float>(factor)));
+  };
+  const ValueId window =
+      emit_binary(node, BinaryKind::kAdd, wave(1, -b), node.add_scalar(static_cast<float>(a)));
+  return c == 0 ? window : emit_binary(node, BinaryKind::kAdd, window, wave(2, c));
+}
+
+/// Window functions of signal processing: a sum of cosines over size (periodic) or size - 1 steps.
+void build_window(NodeBuilder& node) {
+  const auto size = node.extents(0);
+  if (!size || size->values.size() != 1) fail(ErrorKind::kShape, "size: expected one number >= 0");
+  const bool periodic = node.int_attribute("periodic", 1) != 0;
+  const auto number = size->values[0].number();
+  const ValueId window =
+      number ? known_window(node, *number, periodic) : open_window(node, size->values[0], periodic);
   const auto data_type = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(node.int_attribute("output_datatype", 1), 0, 1000));
   const auto element = element_of(data_type);
   if (!element || !float_system(data_type).empty())
     NodeBuilder::unsupported("unsupported element type");
-  node.set_output(0, node.add_constant(window.cast(*element)));
+  node.set_output(0, emit_cast(node, *element, window));
 }
 
 constexpr ReaderEntry kConstantReaders[] = {

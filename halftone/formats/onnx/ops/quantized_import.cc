@@ -300,8 +300,16 @@ bool pass_rounded_on(NodeBuilder& node) {
   return is_same;
 }
 
+/// Whether an input is absent, a constant, or codes of the file.
+bool is_known_or_absent(NodeBuilder& node, std::size_t i) {
+  if (!node.has_input(i) || node.input_as<FloatCodes>(i) != nullptr) return true;
+  return node.constant(node.input(i)) != nullptr;
+}
+
 void build_dequantize_linear(NodeBuilder& node) {
   if (pass_rounded_on(node)) return;
+  if (!is_known_or_absent(node, 1) || !is_known_or_absent(node, 2))
+    return node.set_output(0, emit_numbers(node));
   const StoredCodes stored = stored_codes(node);
   if (stored.tensor == nullptr) {
     const ElementType element = node.input_type(0).encoding.element;

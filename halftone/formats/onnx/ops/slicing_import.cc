@@ -52,6 +52,39 @@ Extent computed_position(NodeBuilder& node, const Extent& position, const Extent
       node, ir::BinaryKind::kMin, emit_binary(node, ir::BinaryKind::kMax, from_front, zero), n));
 }
 
+/// A position as a value, int64 []: counted from the end if negative, and clamped.
+ValueId clamped_value(NodeBuilder& node, const Extent& position, ValueId extent, ValueId low,
+                      ValueId high) {
+  const ValueId at = extent_value(node, position, "position");
+  const ValueId zero = node.add_scalar(0.0, ir::ElementType::kInt64);
+  const ValueId from_front = emit_where(node, emit_binary(node, ir::BinaryKind::kLess, at, zero),
+                                        emit_binary(node, ir::BinaryKind::kAdd, at, extent), at);
+  return emit_binary(node, ir::BinaryKind::kMin,
+                     emit_binary(node, ir::BinaryKind::kMax, from_front, low), high);
+}
+
+/// A slice whose step is an open extent or computed: a Gather of computed indices.
+ValueId emit_open_steps(NodeBuilder& node, ValueId x, const OpenSlice& request) {
+  const ir::Dim extent = node.type(x).shape[request.axis];
+  if (ir::depends_on_batch(extent)) NodeBuilder::unsupported("cannot select a part of the batch");
+  const auto whole = [&](double number) {
+    return node.add_scalar(number, ir::ElementType::kInt64);
+  };
+  const ValueId n = extent_value(node, ir::extent_of(extent), "extent");
+  const ValueId step = extent_value(node, request.step, "step");
+  const ValueId backward = emit_binary(node, ir::BinaryKind::kLess, step, whole(0));
+  const ValueId low = emit_where(node, backward, whole(-1), whole(0));
+  const ValueId high = emit_binary(node, ir::BinaryKind::kAdd, n, low);
+  const ValueId start = clamped_value(node, request.start, n, low, high);
+  const ValueId end = clamped_value(node, request.end, n, low, high);
+  const Extent count =
+      count_of_steps(node, emit_binary(node, ir::BinaryKind::kSub, end, start), step);
+  const ValueId steps =
+      emit_binary(node, ir::BinaryKind::kMul, counting(node, count, ir::ElementType::kInt64), step);
+  const ValueId indices = emit_binary(node, ir::BinaryKind::kAdd, steps, start);
+  return node.emit(ir::Gather{request.axis}, {x, indices});
+}
+
 /// The number of elements in front of a position: that of an end of a slice forward, or that and
 /// the element itself for one backward.
 Extent elements_before(NodeBuilder& node, const Extent& position, const Extent& extent,
@@ -67,16 +100,16 @@ Extent elements_before(NodeBuilder& node, const Extent& position, const Extent& 
 /// A slice whose ends or axis are open.
 ValueId emit_open_slice(NodeBuilder& node, ValueId x, const OpenSlice& request) {
   const Extent extent = ir::extent_of(node.type(x).shape[request.axis]);
-  const bool backward = request.step < 0;
-  const std::int64_t stride =
-      backward ? -std::max(request.step, -kWholeAxis) : std::min(request.step, kWholeAxis);
+  const std::int64_t step = *request.step.number();
+  const bool backward = step < 0;
+  const std::int64_t stride = backward ? -std::max(step, -kWholeAxis) : std::min(step, kWholeAxis);
   const Extent start = elements_before(node, request.start, extent, backward);
   const Extent end = elements_before(node, request.end, extent, backward);
   const Extent length =
       backward ? start - Extent::least(start, end) : Extent::greatest(start, end) - start;
   const ir::Dim count = checked_dim((length + stride - 1).over(stride));
   const Extent begin = backward ? Extent::greatest(0, start - 1) : start;
-  if (request.step == 1 && begin == Extent(0) && ir::extent_of(count) == extent) return x;
+  if (step == 1 && begin == Extent(0) && ir::extent_of(count) == extent) return x;
   return node.emit(ir::Slice{request.axis, static_cast<std::size_t>(checked_dim(begin)),
                              backward ? -stride : stride, static_cast<std::size_t>(count)},
                    {x});
@@ -86,8 +119,10 @@ ValueId emit_slice(NodeBuilder& node, ValueId x, const OpenSlice& open) {
   const ir::Dim extent = node.type(x).shape[open.axis];
   const auto start = open.start.number();
   const auto end = open.end.number();
+  const auto step = open.step.number();
+  if (!step) return emit_open_steps(node, x, open);
   if (ir::is_expression(extent) || !start || !end) return emit_open_slice(node, x, open);
-  const SliceRequest request{open.axis, *start, *end, open.step};
+  const SliceRequest request{open.axis, *start, *end, *step};
   if (ir::is_batch(extent)) {
     const bool is_whole = request.start == 0 && request.step == 1 && request.end >= kWholeAxis;
     if (!is_whole) NodeBuilder::unsupported("cannot select a part of the batch");
@@ -142,15 +177,15 @@ std::vector<OpenSlice> open_slices(NodeBuilder& node, std::size_t rank) {
   Numbers axes(starts.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (by_attribute ? node.has_attribute("axes") : node.has_input(3)) axes = required("axes", 3);
-  Numbers steps(starts.size(), 1);
-  if (!by_attribute && node.has_input(4)) steps = node.numbers_input(4);
+  std::vector<Extent> steps(starts.size(), 1);
+  if (!by_attribute && node.has_input(4)) steps = positions("steps", 4);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
     fail(ErrorKind::kFormat, "starts, ends, axes and steps differ in length");
   }
   std::vector<OpenSlice> requests;
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    if (steps[i] == 0) fail(ErrorKind::kFormat, "expected a step other than 0");
+    if (steps[i] == Extent(0)) fail(ErrorKind::kFormat, "expected a step other than 0");
     requests.push_back({ir::normalized_axis(axes[i], rank), starts[i], ends[i], steps[i]});
   }
   return requests;
@@ -161,8 +196,11 @@ std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank) {
   for (const OpenSlice& open : open_slices(node, rank)) {
     const auto start = open.start.number();
     const auto end = open.end.number();
-    if (!start || !end) NodeBuilder::unsupported("expected numbers for the ends of a slice");
-    requests.push_back({open.axis, *start, *end, open.step});
+    const auto step = open.step.number();
+    if (!start || !end || !step) {
+      NodeBuilder::unsupported("expected numbers for the ends and steps of a slice");
+    }
+    requests.push_back({open.axis, *start, *end, *step});
   }
   return requests;
 }
@@ -252,7 +290,6 @@ std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::siz
   return ir::Slice{axis, static_cast<std::size_t>(at[0]), step, at.size()};
 }
 
-/// One index or evenly spaced indices become a Slice.
 /// Rows of a table of few bits.
 /// @return false, with nothing added, for another operator
 bool build_gather_of_codes(NodeBuilder& node) {
@@ -263,6 +300,7 @@ bool build_gather_of_codes(NodeBuilder& node) {
   return true;
 }
 
+/// One index or evenly spaced indices become a Slice.
 void build_gather(NodeBuilder& node) {
   if (build_gather_of_codes(node)) return;
   const ValueId x = node.input(0);
