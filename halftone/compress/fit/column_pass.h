@@ -18,6 +18,13 @@ enum class PassLayout {
   kLanes,  ///< [columns, rows]: rows are lanes of kernels
 };
 
+/// The columns of a stream: rows stream, stream + streams, ... of a matrix [columns, lanes].
+template <typename T>
+MatrixView<T> stream_of(MatrixView<T> all, std::size_t stream, std::size_t streams) {
+  return {all.data_handle() + stream * all.stride(), all.rows() / streams, all.cols(),
+          streams * all.stride()};
+}
+
 template <typename T>
 struct ColumnPass {
   /// [n, n] A, upper triangular or symmetric; with kLanes also [1, n], its diagonal; empty: zero.
@@ -28,6 +35,9 @@ struct ColumnPass {
   std::size_t step = 1;      ///< columns that are visited together
   std::size_t panel = 64;    ///< columns, in steps, whose changes reach the others together
   bool reaches_all = false;  ///< whether changes reach all columns; else only later ones
+  /// kLanes: column c of work and changes has the couplings of c / streams, and reaches those of
+  /// its stream, c mod streams. Steps and panels are whole columns of all streams.
+  std::size_t streams = 1;
 
   /// Calls visit(c) for step after step. It sets the changes of the columns [c, c + step), by which
   /// the work of the columns j that they reach becomes
@@ -53,6 +63,13 @@ struct ColumnPass {
  private:
   /// Subtracts the changes of the columns [first, first + count) from the work of [to, end).
   void subtract(std::size_t first, std::size_t count, std::size_t to, std::size_t end) const {
+    for (std::size_t s = 0; s < streams; ++s) {
+      subtract_stream(s, first / streams, count / streams, to / streams, end / streams);
+    }
+  }
+  /// The same for the columns of a stream.
+  void subtract_stream(std::size_t stream, std::size_t first, std::size_t count, std::size_t to,
+                       std::size_t end) const {
     const std::size_t n = couplings.cols();
     if (first >= n || to >= std::min(end, n)) return;
     const std::size_t from = std::min(count, n - first);
@@ -64,10 +81,11 @@ struct ColumnPass {
       kernels::matmul(columns_of(changes, first, from), part, columns_of(work, to, until),
                       kernels::Update::kSubtract);
     } else if (couplings.rows() > 1) {
-      kernels::matmul(kernels::transposed(part), changes.rows_from(first, from),
-                      work.rows_from(to, until), kernels::Update::kSubtract);
+      kernels::matmul(
+          kernels::transposed(part), stream_of(changes, stream, streams).rows_from(first, from),
+          stream_of(work, stream, streams).rows_from(to, until), kernels::Update::kSubtract);
     } else {
-      subtract_own(std::max(first, to), std::min(first + from, to + until));
+      subtract_own(stream, std::max(first, to), std::min(first + from, to + until));
     }
   }
   /// Of one column, which not all rows change.
@@ -80,9 +98,10 @@ struct ColumnPass {
     }
   }
   /// Of a diagonal A.
-  void subtract_own(std::size_t first, std::size_t end) const {
+  void subtract_own(std::size_t stream, std::size_t first, std::size_t end) const {
     for (std::size_t c = first; c < end; ++c) {
-      for (std::size_t r = 0; r < work.cols(); ++r) work(c, r) -= couplings(0, c) * changes(c, r);
+      const std::size_t at = c * streams + stream;
+      for (std::size_t r = 0; r < work.cols(); ++r) work(at, r) -= couplings(0, c) * changes(at, r);
     }
   }
   static MatrixView<T> columns_of(MatrixView<T> all, std::size_t first, std::size_t count) {

@@ -108,6 +108,48 @@ TEST(ColumnPass, SubtractsTermAfterTermInAnyPanels) {
   }
 }
 
+TEST(ColumnPass, KeepsStreamsApart) {
+  Random random(2);
+  constexpr std::size_t kLanesOfStream = 4;
+  constexpr std::size_t kStreams = 2;
+  for (const bool is_diagonal : {false, true}) {
+    const std::vector<float> couplings =
+        some_numbers(random, is_diagonal ? kWeights : kWeights * kWeights);
+    const MatrixView<const float> coupling_view(couplings, is_diagonal ? 1 : kWeights, kWeights);
+    std::vector<float> work = some_numbers(random, kStreams * kColumns * kLanesOfStream);
+    std::vector<float> changes(work.size());
+    const MatrixView<float> all(work, kStreams * kColumns, kLanesOfStream);
+    const MatrixView<float> all_changes(changes, kStreams * kColumns, kLanesOfStream);
+    const auto run = [&](MatrixView<float> columns, MatrixView<float> moved, std::size_t streams) {
+      ColumnPass<float> pass{coupling_view, columns, moved, kLanes, 2 * streams, 8 * streams, true};
+      pass.streams = streams;
+      pass.run([&](std::size_t first) {
+        for (std::size_t c = first; c < first + 2 * streams; ++c) {
+          for (std::size_t r = 0; r < kLanesOfStream; ++r) {
+            pass.changes(c, r) = change_of(pass.work(c, r), c / streams);
+          }
+        }
+      });
+    };
+    std::vector<std::vector<float>> alone;
+    for (std::size_t s = 0; s < kStreams; ++s) {
+      const MatrixView<float> stream = stream_of(all, s, kStreams);
+      std::vector<float>& own = alone.emplace_back();
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        own.insert(own.end(), stream.row(c).begin(), stream.row(c).end());
+      }
+      std::vector<float> moved(own.size());
+      run({own, kColumns, kLanesOfStream}, {moved, kColumns, kLanesOfStream}, 1);
+    }
+    run(all, all_changes, kStreams);
+    for (std::size_t c = 0; c < kStreams * kColumns; ++c) {
+      for (std::size_t r = 0; r < kLanesOfStream; ++r) {
+        EXPECT_EQ(all(c, r), alone[c % kStreams][c / kStreams * kLanesOfStream + r]);
+      }
+    }
+  }
+}
+
 TEST(ColumnPass, WithoutCouplingsVisitsOnly) {
   std::vector<float> work(6, 1.0F);
   std::vector<float> changes(6, 1.0F);

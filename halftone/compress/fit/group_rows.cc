@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits weights in groups whose scales are candidates judged by error feedback.
 
+#include "halftone/compress/fit/group_rows.h"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/buffer.h"
@@ -37,26 +40,33 @@ struct GroupPlan {
   const MatrixFitOptions& options;
   kernels::Codewords codewords;
   GroupScaleFit scales;
+  std::size_t streams;  ///< columns of the weights for each input of the metric
   std::vector<GroupTables> groups;
   std::size_t panel;  ///< columns
   float factor;       ///< of the matrix
 
-  GroupPlan(MatrixView<const float> matrix, const GroupCodes& what, const Metric<float>& of,
+  GroupPlan(const GroupLayer& layer, const GroupCodes& what, kernels::Codewords words,
             const MatrixFitOptions& how)
-      : weights(matrix),
+      : weights(layer.weights),
         grid(what),
-        metric(of),
+        metric(layer.metric),
         options(how),
-        codewords(what.codewords(), what.vector()),
+        codewords(std::move(words)),
         scales(what, codewords, how.candidates),
-        groups(what.groups_per_row(matrix.cols())),
+        streams(metric.inputs() == 0 ? 1 : weights.cols() / metric.inputs()),
+        groups(what.groups_per_row(weights.cols())),
         panel(what.scales == GroupScales::kHalfTimesByte
                   ? what.share
                   : what.group * std::max<std::size_t>(1, kPanel / what.group)),
-        factor(how.factor != 0 ? how.factor : scales.factor_of(matrix)) {
+        factor(how.factor != 0 ? how.factor : scales.factor_of(weights)) {
+    const std::size_t count = grid.group / streams;
     parallel_for(groups.size(), [&](std::size_t i) {
-      groups[i] = tables_of_group(metric, codewords, i * grid.group, grid.group, options.feedback);
+      groups[i] = tables_of_group(metric, codewords, {i * count, count, streams}, options.feedback);
     });
+  }
+  /// Codes of so many columns, of which some share one.
+  [[nodiscard]] std::size_t codes_of(std::size_t cols) const {
+    return (cols + codewords.numbers() - 1) / codewords.numbers();
   }
 };
 
@@ -91,7 +101,7 @@ class GroupRows {
         values_(columns_, lanes_),
         work_(columns_, lanes_),
         deltas_(columns_, lanes_),
-        codes_(columns_ / grid_.vector(), lanes_),
+        codes_(plan.codes_of(columns_), lanes_),
         scales_(plan.groups.size(), lanes_),
         offsets_(plan.groups.size(), lanes_),
         scale_factors_(num_factors(), lanes_),
@@ -125,7 +135,7 @@ class GroupRows {
             offsets_.view().row(group)};
   }
   [[nodiscard]] MatrixView<std::int32_t> codes_of_group(std::size_t group) const {
-    const std::size_t count = grid_.group / grid_.vector();
+    const std::size_t count = plan_.codes_of(grid_.group);
     return codes_.rows(group * count, count);
   }
   void begin_share(std::size_t first);
@@ -133,7 +143,10 @@ class GroupRows {
   void sweep_group(std::size_t group);
   /// A pass over groups whose deltas change `work_`.
   [[nodiscard]] ColumnPass<float> pass(MatrixView<const float> couplings) const {
-    return {couplings, work_.view(), deltas_.view(), PassLayout::kLanes, grid_.group, plan_.panel};
+    ColumnPass<float> groups{couplings,          work_.view(), deltas_.view(),
+                             PassLayout::kLanes, grid_.group,  plan_.panel};
+    groups.streams = plan_.streams;
+    return groups;
   }
 
   const GroupPlan& plan_;
@@ -203,12 +216,15 @@ void GroupRows::begin_sweeps() {
   const bool is_diagonal = plan_.metric.is_diagonal();
   const MatrixView<float> errors = is_diagonal ? work_.view() : deltas_.view();
   for (std::size_t c = 0; c < cols_; ++c) {
-    const float h = is_diagonal ? hessian(0, c) : 1;
+    const float h = is_diagonal ? hessian(0, c / plan_.streams) : 1;
     for (std::size_t r = 0; r < lanes_; ++r) {
       errors(c, r) = h * (target_.view()(c, r) - values_.view()(c, r));
     }
   }
-  if (!is_diagonal) kernels::matmul(hessian, deltas_.rows(0, cols_), work_.rows(0, cols_));
+  for (std::size_t s = 0; s < plan_.streams && !is_diagonal; ++s) {
+    kernels::matmul(hessian, stream_of(deltas_.rows(0, cols_), s, plan_.streams),
+                    stream_of(work_.rows(0, cols_), s, plan_.streams));
+  }
 }
 
 void GroupRows::sweep_group(std::size_t group) {
@@ -236,7 +252,7 @@ void GroupRows::sweep() {
 }
 
 void GroupRows::store(GroupFit& fit) const {
-  const std::size_t codes = grid_.codes_per_row(cols_);
+  const std::size_t codes = plan_.codes_of(cols_);
   const std::size_t groups = plan_.groups.size();
   const std::size_t factors = grid_.factors_per_row(cols_);
   const auto store_rows = [&](const OwnedMatrix<float>& from, std::size_t size,
@@ -258,30 +274,6 @@ void GroupRows::store(GroupFit& fit) const {
   store_rows(offset_factors_, factors, fit.offset_factors);
 }
 
-void check_options(const MatrixFitOptions& options) {
-  if (options.candidates < 1 || options.candidates > 64) {
-    fail(ErrorKind::kUsage, "fit of weights in groups: expected 1 to 64 candidates, found " +
-                                std::to_string(options.candidates));
-  }
-  if (options.sweeps < 0 || options.sweeps > 100) {
-    fail(ErrorKind::kUsage, "fit of weights in groups: expected 0 to 100 sweeps, found " +
-                                std::to_string(options.sweeps));
-  }
-}
-
-void check_weights(MatrixView<const float> weights, const Metric<float>& metric) {
-  metric.check_columns(weights.cols());
-  for (std::size_t r = 0; r < weights.rows(); ++r) {
-    for (std::size_t c = 0; c < weights.cols(); ++c) {
-      if (std::abs(weights(r, c)) <= kLargestWeight) continue;
-      fail(ErrorKind::kUnsupported, "fit of weights in groups: weight " + std::to_string(c) +
-                                        " of output " + std::to_string(r) +
-                                        ": expected a number of magnitude up to 1e15, found " +
-                                        std::to_string(weights(r, c)));
-    }
-  }
-}
-
 /// Rows of a block so that all threads have some. They are independent: it changes no result.
 std::size_t rows_of_block(std::size_t rows) {
   const std::size_t share = rows / static_cast<std::size_t>(num_threads()) + 1;
@@ -296,7 +288,7 @@ GroupFit empty_fit(const GroupPlan& plan) {
   GroupFit fit;
   fit.rows = plan.weights.rows();
   fit.cols = cols;
-  fit.codes.resize(fit.rows * grid.codes_per_row(cols));
+  fit.codes.resize(fit.rows * plan.codes_of(cols));
   fit.scales.resize(fit.rows * grid.groups_per_row(cols));
   if (grid.has_offsets) fit.offsets.resize(fit.scales.size());
   fit.scale_factors.resize(fit.rows * grid.factors_per_row(cols));
@@ -307,33 +299,63 @@ GroupFit empty_fit(const GroupPlan& plan) {
 
 }  // namespace
 
+void check_group_options(const MatrixFitOptions& options) {
+  if (options.candidates < 1 || options.candidates > 64) {
+    fail(ErrorKind::kUsage, "fit of weights in groups: expected 1 to 64 candidates, found " +
+                                std::to_string(options.candidates));
+  }
+  if (options.sweeps < 0 || options.sweeps > 100) {
+    fail(ErrorKind::kUsage, "fit of weights in groups: expected 0 to 100 sweeps, found " +
+                                std::to_string(options.sweeps));
+  }
+}
+
+void check_group_weights(MatrixView<const float> weights, const Metric<float>& metric) {
+  metric.check_columns(weights.cols());
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    for (std::size_t c = 0; c < weights.cols(); ++c) {
+      if (std::abs(weights(r, c)) <= kLargestWeight) continue;
+      fail(ErrorKind::kUnsupported, "fit of weights in groups: weight " + std::to_string(c) +
+                                        " of output " + std::to_string(r) +
+                                        ": expected a number of magnitude up to 1e15, found " +
+                                        std::to_string(weights(r, c)));
+    }
+  }
+}
+
 float scale_factor_of(MatrixView<const float> weights, const GroupCodes& grid,
                       const MatrixFitOptions& options) {
   check_codes(grid);
-  check_options(options);
+  check_group_options(options);
   const kernels::Codewords codewords(grid.codewords(), grid.vector());
   return GroupScaleFit(grid, codewords, options.candidates).factor_of(weights);
+}
+
+GroupFit fit_groups(const GroupLayer& layer, const GroupCodes& grid,
+                    const kernels::Codewords& codewords, const MatrixFitOptions& options) {
+  const GroupPlan plan(layer, grid, codewords, options);
+  GroupFit fit = empty_fit(plan);
+  const std::size_t rows = layer.weights.rows();
+  if (layer.weights.size() == 0) return fit;
+  const std::size_t most = rows_of_block(rows);
+  const int sweeps = options.refine ? options.sweeps : 0;
+  parallel_for((rows + most - 1) / most, [&](std::size_t b) {
+    const std::size_t first = b * most;
+    GroupRows block(plan, first, std::min(most, rows - first));
+    block.encode();
+    if (sweeps > 0) block.begin_sweeps();
+    for (int i = 0; i < sweeps; ++i) block.sweep();
+    block.store(fit);
+  });
+  return fit;
 }
 
 GroupFit fit_matrix(MatrixView<const float> weights, const Metric<float>& metric,
                     const GroupCodes& grid, const MatrixFitOptions& options) {
   check_codes(grid);
-  check_options(options);
-  check_weights(weights, metric);
-  const GroupPlan plan(weights, grid, metric, options);
-  GroupFit fit = empty_fit(plan);
-  if (weights.size() == 0) return fit;
-  const std::size_t most = rows_of_block(weights.rows());
-  const int sweeps = options.refine ? options.sweeps : 0;
-  parallel_for((weights.rows() + most - 1) / most, [&](std::size_t b) {
-    const std::size_t first = b * most;
-    GroupRows rows(plan, first, std::min(most, weights.rows() - first));
-    rows.encode();
-    if (sweeps > 0) rows.begin_sweeps();
-    for (int i = 0; i < sweeps; ++i) rows.sweep();
-    rows.store(fit);
-  });
-  return fit;
+  check_group_options(options);
+  check_group_weights(weights, metric);
+  return fit_groups({weights, metric}, grid, {grid.codewords(), grid.vector()}, options);
 }
 
 }  // namespace halftone::compress

@@ -9,16 +9,19 @@
 namespace halftone::compress {
 namespace {
 
-/// A block of the diagonal of a matrix [n, n] or [1, n], padded with zeros to [g, g].
+/// A block of the diagonal of a matrix [n, n] or [1, n], padded with zeros.
 std::vector<float> diagonal_block(MatrixView<const float> matrix, bool is_diagonal,
-                                  std::size_t first, std::size_t g) {
+                                  const GroupColumns& columns) {
+  const std::size_t g = columns.count * columns.streams;
   std::vector<float> block(g * g);
-  const std::size_t count = std::min(g, matrix.cols() - first);
+  const std::size_t count = std::min(columns.count, matrix.cols() - columns.first);
   for (std::size_t i = 0; i < count; ++i) {
-    if (is_diagonal) {
-      block[i * g + i] = matrix(0, first + i);
-    } else {
-      std::ranges::copy(matrix.row(first + i).subspan(first, count), block.data() + i * g);
+    for (std::size_t j = 0; j < count; ++j) {
+      if (is_diagonal && i != j) continue;
+      const float x = matrix(is_diagonal ? 0 : columns.first + i, columns.first + j);
+      for (std::size_t s = 0; s < columns.streams; ++s) {
+        block[(i * columns.streams + s) * g + j * columns.streams + s] = x;
+      }
     }
   }
   return block;
@@ -86,11 +89,12 @@ std::vector<float> blocks_of(const std::vector<float>& matrix, std::size_t g, st
 }  // namespace
 
 GroupTables tables_of_group(const Metric<float>& metric, const kernels::Codewords& codewords,
-                            std::size_t first, std::size_t g, bool feedback) {
+                            const GroupColumns& columns, bool feedback) {
   const std::size_t d = codewords.numbers();
-  std::vector<float> hessian = diagonal_block(metric.hessian(), metric.is_diagonal(), first, g);
+  const std::size_t g = columns.count * columns.streams;
+  std::vector<float> hessian = diagonal_block(metric.hessian(), metric.is_diagonal(), columns);
   std::vector<float> factor = feedback
-                                  ? diagonal_block(metric.factor(), metric.is_diagonal(), first, g)
+                                  ? diagonal_block(metric.factor(), metric.is_diagonal(), columns)
                                   : factor_of_diagonal(hessian, g);
   std::vector<float> inverse = inverse_blocks(factor, g, d);
   kernels::CodeMetric encoding(gram_of_inverses(inverse, d), codewords);

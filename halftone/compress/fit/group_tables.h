@@ -24,9 +24,17 @@ struct GroupTables {
   kernels::CodeMetric sweeping;    ///< of the blocks of H
 };
 
-/// The columns [first, first + g) of a metric.
+/// The columns of a metric that are a group. With several streams, each of its numbers x becomes
+/// x I [streams, streams]: columns are those of all streams, one after another.
+struct GroupColumns {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::size_t streams = 1;
+};
+
+/// The tables of g = count * streams columns.
 /// @param feedback  whether errors are spread; if not, U is that of the diagonal of H
 GroupTables tables_of_group(const Metric<float>& metric, const kernels::Codewords& codewords,
-                            std::size_t first, std::size_t g, bool feedback);
+                            const GroupColumns& columns, bool feedback);
 
 }  // namespace halftone::compress

@@ -10,6 +10,7 @@
 #include "halftone/base/random.h"
 #include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/group_testing.h"
+#include "halftone/compress/fit/nested_fit.h"
 #include "halftone/compress/fit/table_fit.h"
 #include "halftone/compress/fit/testing.h"
 #include "halftone/compress/fit/weight_fit.h"
@@ -150,6 +151,15 @@ TEST_P(SameFit, WeightsInGroups) {
     }
   }
   EXPECT_EQ(hash.value(), 0x7e69499d01916536u);
+}
+
+TEST_P(SameFit, NestedWeights) {
+  const TestLayer layer(35, 128);
+  const GroupFit fit = fit_nested(layer.w(), Metric<float>::of(layer.m()));
+  Hash hash;
+  add<std::uint16_t>(hash, fit.codes);
+  add<float>(hash, fit.scales);
+  EXPECT_EQ(hash.value(), 0xe91edc0d2a56f168u);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(SameFit);
