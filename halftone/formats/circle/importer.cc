@@ -305,10 +305,11 @@ void Importer::set_symbolic(ir::ValueId constant, ir::Tensor extents) {
 
 void Importer::charge(std::size_t bytes) {
   // One binary16 value may expand to a basis in memory; shared buffers expand far more.
-  constexpr std::size_t kSlack = 65536;
+  // The matrices of Fourier transforms are made of a few numbers: 2048 points take 16 MiB.
+  constexpr std::size_t kSlack = std::size_t{64} << 20;
   const std::size_t max_bytes = 64 * file_.size_bytes() + kSlack;
   check(bytes <= max_bytes - charged_bytes_,
-        "the tensors of the file add up to more than 64 times its size");
+        "the tensors of the file add up to more than 64 MiB and 64 times its size");
   charged_bytes_ += bytes;
 }
 

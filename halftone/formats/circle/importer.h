@@ -93,7 +93,7 @@ class Importer {
 
   /// Accounts for memory that the import allocates for the file. Tensors may share buffers, so that
   /// a small file could request any amount.
-  /// @throws Error kFormat beyond 64 times the file's size
+  /// @throws Error kFormat beyond 64 MiB and 64 times the file's size
   void charge(std::size_t bytes);
 
   /// Thrown when an operator reads an output of an unsupported operator.

@@ -324,7 +324,7 @@ TEST(MalformedFile, DamagedTablesOfCodesAreRefused) {
 TEST(MalformedFile, CannotExceedTheMemoryLimit) {
   const auto shared = [](schema::ModelT& m) {
     // Many tensors of different shapes read one buffer.
-    const std::int32_t count = 64 * 1024;
+    const std::int32_t count = 256 * 1024;
     m.buffers[1]->data.assign(static_cast<std::size_t>(count) * 4, 0);
     graph(m).operators.resize(1);
     op(m, 0).opcode_index = 0;
@@ -332,17 +332,18 @@ TEST(MalformedFile, CannotExceedTheMemoryLimit) {
     m.operator_codes[0]->builtin_code = 2;
     op(m, 0).builtin_options.Reset();
     op(m, 0).inputs.clear();
-    for (std::int32_t i = 0; i < 64; ++i) {
+    for (std::int32_t i = 0; i < 160; ++i) {
       auto each = std::make_unique<schema::TensorT>();
       each->buffer = 1;
-      each->shape = {1 << i % 8, 1 << i / 8, count >> (i % 8 + i / 8)};
+      const std::int32_t rest = i / 64;
+      each->shape = {1 << i % 8, 1 << i / 8 % 8, 1 << rest, count >> (i % 8 + i / 8 % 8 + rest)};
       op(m, 0).inputs.push_back(static_cast<std::int32_t>(graph(m).tensors.size()));
       graph(m).tensors.push_back(std::move(each));
     }
     graph(m).outputs = op(m, 0).outputs;
   };
   expect_errors(export_circle(small_network(), CircleFlavor::kTflite),
-                {{"the tensors of the file add up to more than 64 times its size",
+                {{"the tensors of the file add up to more than 64 MiB and 64 times its size",
                   ErrorKind::kFormat, shared}});
 }
 

@@ -266,6 +266,18 @@ TEST(Fourier, TransformsAnImpulseToAWave) {
   EXPECT_THAT(part(OperatorCode::kComplexAbs), ElementsAre(1, 1, 1, 1, 1, 1));
 }
 
+TEST(Fourier, MayHaveManyPointsInASmallFile) {
+  FileBuilder file;
+  const auto x = file.tensor({{512, 512}});
+  const auto wave = file.computed(OperatorCode::kRfft2d, {x, file.tensor(integers({512, 512}))},
+                                  {{512, 257}, TensorType::COMPLEX64});
+  file.ends({x}, {file.computed(OperatorCode::kComplexAbs, {wave}, {{512, 257}})});
+  const std::vector<std::byte> bytes = file.bytes();
+  EXPECT_LT(bytes.size(), 4096U);
+  const ir::Graph graph = import_circle(bytes);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{512, 257}));
+}
+
 TEST(Fourier, RefusesOtherUsesOfComplexNumbers) {
   expect_refused(ErrorKind::kUnsupported, "complex numbers of this operator",
                  transform({2, 4}, OperatorCode::kAbs));
