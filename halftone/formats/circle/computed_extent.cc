@@ -35,6 +35,9 @@ std::pair<ir::ValueId, std::size_t> source_of(const ir::Graph& graph, ir::ValueI
 
 ir::Dim Importer::computed_extent(ir::ValueId list, std::size_t index) {
   const auto source = source_of(graph_, list, index);
+  if (const ir::Tensor* extents = symbolic(source.first)) {
+    return extents->as<ir::Dim>()[source.second];
+  }
   if (const ir::Constant* constant = graph_.constant(source.first)) {
     const ir::Tensor wide = std::get<ir::Tensor>(*constant).cast(ir::ElementType::kInt64);
     return wide.as<std::int64_t>()[source.second];

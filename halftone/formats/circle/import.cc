@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,65 +18,68 @@
 namespace halftone::formats {
 namespace {
 
-/// What to do about an input with open extents that are neither given nor the batch; empty without
-/// one. Files have an extent of 1 for them, which few networks take.
-std::string open_extents(const circle::FileModel& file, const ImportOptions& options) {
-  for (const std::size_t tensor : file.graph_inputs()) {
-    const std::string name = file.tensor_name(tensor);
-    const std::vector<std::int32_t> signature = file.signature(tensor);
-    const auto is_open = [](std::int32_t extent) { return extent == -1; };
-    if (std::none_of(signature.begin() + (signature.empty() ? 0 : 1), signature.end(), is_open))
-      continue;
-    if (options.shapes.contains(name)) continue;
-    std::string shape;
-    for (const std::int32_t extent : signature) {
-      shape += shape.empty() ? name + "=" : ",";
-      shape += is_open(extent) ? "EXTENT" : std::to_string(extent);
-    }
-    return "; the file leaves extents of input '" + name +
-           "' open and has 1 for them: give its shape (--shape " + shape + ")";
+/// The open axes of an input whose shape is not given. The file has an extent of 1 for them.
+std::vector<std::size_t> open_axes(const circle::FileModel& file, const ImportOptions& options,
+                                   std::size_t tensor) {
+  std::vector<std::size_t> axes;
+  const std::string name = file.tensor_name(tensor);
+  if (options.shapes.contains(name) || options.constants.contains(name)) return axes;
+  const std::vector<std::int32_t> signature = file.signature(tensor);
+  if (signature.size() != file.shape(tensor).rank()) return axes;
+  for (std::size_t axis = 0; axis < signature.size(); ++axis) {
+    if (signature[axis] == -1) axes.push_back(axis);
   }
-  return "";
+  return axes;
 }
 
-/// A file may declare a batch and then, say, reshape or unpack it. Such a graph is valid only for
-/// the extents in the file, which are tried second. A malformed file fails both times.
+/// Whether an input leaves an axis open that cannot be the batch.
+/// @param is_batch  whether the only open axis of an input may be the batch, wherever it is
+bool needs_extents(const circle::FileModel& file, const ImportOptions& options, bool is_batch) {
+  for (const std::size_t tensor : file.graph_inputs()) {
+    const std::vector<std::size_t> axes = open_axes(file, options, tensor);
+    if (axes.empty() || axes == std::vector<std::size_t>{0}) continue;
+    if (axes.size() > 1 || !is_batch) return true;
+  }
+  return false;
+}
+
+/// A file may declare a batch and then, say, count or unpack it. Such a graph is valid only for the
+/// extents in the file, which are tried second. A malformed file fails both times.
+/// @param is_fixed  whether the graph holds for the batch of the file only
+/// @throws Error kUnsupported if an input leaves other extents open than the batch
 ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& options,
-                           std::set<std::string>* used) {
-  const auto is_final = [](ErrorKind kind) {
-    return kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemory ||
-           kind == ErrorKind::kUsage;
-  };
+                           std::set<std::string>* used, bool& is_fixed) {
+  if (needs_extents(file, options, true)) {
+    fail(ErrorKind::kUnsupported, "operators of this format are read with numbers for extents");
+  }
   try {
     return circle::Importer(file, options, used).run(true);
   } catch (const Error& error) {
-    if (is_final(error.kind())) throw;
+    const bool is_final = error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kUsage;
+    if (is_final || needs_extents(file, options, false)) throw;
   }
-  try {
-    return circle::Importer(file, options, used).run(false);
-  } catch (const Error& error) {
-    const std::string advice = is_final(error.kind()) ? "" : open_extents(file, options);
-    if (advice.empty()) throw;
-    fail(error.kind(), error.what() + advice, error.hint());
-  }
+  is_fixed = true;
+  return circle::Importer(file, options, used).run(false);
 }
 
-/// The shape of an input with symbols where its signature is open.
+/// The shape of an input with symbols where its signature is open. "serving_default_x:0" is x.
 ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor) {
+  constexpr std::string_view kSignature = "serving_default_";
+  std::string name = file.tensor_name(tensor);
+  if (name.starts_with(kSignature)) name.erase(0, kSignature.size());
+  if (name.ends_with(":0")) name.resize(name.size() - 2);
   ir::Shape shape = file.shape(tensor);
-  const std::vector<std::int32_t> signature = file.signature(tensor);
-  const auto batch = file.batch_axis(tensor);
-  for (std::size_t axis = 0; axis < shape.rank() && signature.size() == shape.rank(); ++axis) {
-    if (signature[axis] != -1) continue;
-    const std::string name = file.tensor_name(tensor) + "_" + std::to_string(axis);
-    shape[axis] = axis == batch ? ir::kBatch : ir::dim_of(ir::Extent::symbol(name));
+  for (const std::size_t axis : open_axes(file, {}, tensor)) {
+    const std::string symbol = name + "_" + std::to_string(axis);
+    shape[axis] = axis == 0 ? ir::kBatch : ir::dim_of(ir::Extent::symbol(symbol));
   }
   return shape;
 }
 
 ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
                    std::set<std::string>* used) {
-  ir::Graph graph = import_any_batch(model, options, used);
+  bool is_fixed = false;
+  ir::Graph graph = import_any_batch(model, options, used, is_fixed);
   // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
   graph.remove_unused_nodes();
   if (graph.inputs().empty() && options.constants.empty()) {
@@ -83,7 +87,7 @@ ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
   }
   check_finite(graph);
   // What a network remembers is of one sample.
-  if (graph.states().empty()) ir::try_symbolic_batch(graph);
+  if (graph.states().empty() && !is_fixed) ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;
 }

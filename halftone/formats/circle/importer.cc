@@ -43,6 +43,7 @@ Importer::Importer(const FileModel& file, const ImportOptions& options, std::set
       options_(options),
       used_(used),
       dilated_(find_dilated(file)),
+      lists_(find_list_writes(file)),
       states_(file.num_tensors(), State::kUnknown),
       values_(file.num_tensors(), ir::kAbsent),
       numbers_(file.num_tensors(), ir::kAbsent) {}
@@ -53,7 +54,9 @@ ir::Graph Importer::run(bool symbolic_batch) {
   return take_graph();
 }
 
-ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants) {
+ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants,
+                             std::map<std::size_t, ir::Shape> shapes) {
+  shapes_ = std::move(shapes);
   for (const auto& [tensor, value] : constants) {
     define(tensor, graph_.add_constant(file_.tensor_name(tensor), value.clone()));
   }
@@ -85,11 +88,12 @@ ir::Graph Importer::run_subgraph(std::size_t index,
   }
   const std::vector<std::size_t> inputs = file.graph_inputs();
   check(inputs.size() == shapes.size(), "a subgraph has other inputs");
-  for (std::size_t i = 0; i < inputs.size(); ++i) nested.shapes_[inputs[i]] = shapes[i];
+  std::map<std::size_t, ir::Shape> shape_of;
+  for (std::size_t i = 0; i < inputs.size(); ++i) shape_of[inputs[i]] = shapes[i];
   nested.file_batch_ = file_batch_;
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
-  ir::Graph graph = nested.run_with(by_tensor);
+  ir::Graph graph = nested.run_with(by_tensor, std::move(shape_of));
   ir::require_no_definitions(graph, "subgraphs");
   charged_bytes_ = nested.charged_bytes_;
   nested_operators_ = nested.nested_operators_;
@@ -104,6 +108,7 @@ void Importer::import_all() {
 
 ir::Graph Importer::take_graph() {
   for (const std::size_t tensor : file_.graph_outputs()) graph_.add_output(raw(tensor));
+  check_examples();
   tie_variables();
   return std::move(graph_);
 }
@@ -114,12 +119,18 @@ void Importer::add_inputs(bool symbolic_batch) {
     const std::string name = file_.tensor_name(tensor);
     if (states_[tensor] == State::kDefined && graph_.constant(values_[tensor]) != nullptr) continue;
     check(states_[tensor] == State::kUnknown, "input '" + name + "' appears twice");
+    names.insert(name);
+    const auto type = file_.tensor(tensor).type();
+    const auto element = element_type(type);
+    if (!element) {
+      refusals_.push_back("input '" + name + "': elements of type " +
+                          schema::EnumNameTensorType(type));
+      states_[tensor] = State::kUnavailable;
+      continue;
+    }
     with_context("input '" + name + "'", [&] {
-      const auto element = element_type(file_.tensor(tensor).type());
-      if (!element) fail(ErrorKind::kUnsupported, "unsupported element type");
       define(tensor, add_input(tensor, *element, input_shape(tensor, symbolic_batch)));
     });
-    names.insert(name);
   }
   check_names(options_, names, used_);
 }
@@ -135,13 +146,16 @@ ir::Shape Importer::input_shape(std::size_t tensor, bool symbolic_batch) {
   } else if (symbolic_batch) {
     axis = file_.batch_axis(tensor);
   }
-  if (axis) {
+  if (axis && symbolic_batch) {
     check(!file_batch_ || *file_batch_ == shape[*axis],
           "expected the batch extent of the inputs before, found another");
     file_batch_ = shape[*axis];
     shape[*axis] = ir::kBatch;
   }
-  return given == nullptr ? shape : *given;
+  if (given == nullptr) return shape;
+  ir::Shape result = *given;
+  if (axis && !symbolic_batch) result[*axis] = shape[*axis];
+  return result;
 }
 
 ir::ValueId Importer::add_input(std::size_t tensor, ir::ElementType element,
@@ -163,6 +177,19 @@ ir::ValueId Importer::add_input(std::size_t tensor, ir::ElementType element,
   return graph_.add_constant(name, std::move(value));
 }
 
+void Importer::check_examples() {
+  if (symbolic_.empty()) return;
+  graph_.remove_unused_nodes();
+  const auto is_example = [this](ir::ValueId id) {
+    return id != ir::kAbsent && symbolic_.contains(id);
+  };
+  bool is_read = std::ranges::any_of(graph_.outputs(), is_example);
+  for (const ir::NodeId id : graph_.topological_order()) {
+    is_read = is_read || std::ranges::any_of(graph_.node(id).inputs, is_example);
+  }
+  if (is_read) fail(ErrorKind::kShape, "the size of the batch is data of the network");
+}
+
 void Importer::claim_outputs() {
   for (std::size_t op = 0; op < file_.num_operators(); ++op) {
     for (const std::size_t tensor : file_.outputs(op)) {
@@ -174,7 +201,7 @@ void Importer::claim_outputs() {
 }
 
 void Importer::import_operator(std::size_t op) {
-  if (dilated_.parts.contains(op)) return;
+  if (dilated_.parts.contains(op) || lists_.parts.contains(op)) return;
   const ImportFunction import = importer_of(file_, op);
   const auto give_up = [&] {
     for (const std::size_t tensor : file_.outputs(op)) states_[tensor] = State::kUnavailable;
@@ -187,7 +214,14 @@ void Importer::import_operator(std::size_t op) {
     with_context("operator " + std::to_string(op) + " (" + name_of(file_.code(op)) + ")", [&] {
       OperatorImport site(*this, op);
       const auto dilated = dilated_.layers.find(op);
-      dilated == dilated_.layers.end() ? import(site) : import_dilated(site, dilated->second);
+      const auto write = lists_.writes.find(op);
+      if (dilated != dilated_.layers.end()) {
+        import_dilated(site, dilated->second);
+      } else if (write != lists_.writes.end()) {
+        import_list_write(site, write->second);
+      } else {
+        import(site);
+      }
       for (const std::size_t tensor : file_.outputs(op)) {
         check(states_[tensor] == State::kDefined, "has more outputs than the operator computes");
       }
@@ -295,12 +329,16 @@ void Importer::set_symbolic(ir::ValueId constant, ir::Tensor extents) {
   const auto is_example = [&](ir::Dim number, ir::Dim extent) {
     return number == (ir::is_batch(extent) ? -extent * batch : extent);
   };
-  if (numbers.size() != extents.size()) return;
+  const auto is_same = [&](ir::Dim number, ir::Dim extent) {
+    return number == extent || is_example(number, extent);
+  };
   const auto dims = extents.as<std::int64_t>();
-  if (!std::ranges::equal(numbers.as<std::int64_t>(), dims, is_example)) return;
-  if (std::ranges::any_of(dims, ir::is_batch)) {
-    symbolic_.insert_or_assign(constant, std::move(extents));
+  const auto found = numbers.as<std::int64_t>();
+  if (std::ranges::equal(found, dims)) return;  // no extent is the batch
+  if (!std::ranges::equal(found, dims, is_same)) {
+    fail(ErrorKind::kShape, "numbers that depend on the batch in another way than by a factor");
   }
+  symbolic_.insert_or_assign(constant, std::move(extents));
 }
 
 void Importer::charge(std::size_t bytes) {

@@ -16,6 +16,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/dilated.h"
 #include "halftone/formats/circle/file_model.h"
+#include "halftone/formats/circle/list_writes.h"
 #include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
@@ -32,7 +33,9 @@ class Importer {
   ir::Graph run(bool symbolic_batch);
 
   /// The same with the extents of the file and some inputs as constants, by their tensors.
-  ir::Graph run_with(const std::map<std::size_t, ir::Tensor>& constants);
+  /// @param shapes  of inputs, in place of those in the file
+  ir::Graph run_with(const std::map<std::size_t, ir::Tensor>& constants,
+                     std::map<std::size_t, ir::Shape> shapes = {});
   /// The graph of a subgraph that an operator names, with some of its inputs as constants.
   /// @param constants  by the position of the input
   /// @param shapes     of all its inputs
@@ -64,7 +67,8 @@ class Importer {
   /// A constant of integers computed from the shapes of inputs, with -k for an extent of k times
   /// the batch, where the constant has the example of the file; null for any other value.
   [[nodiscard]] const ir::Tensor* symbolic(ir::ValueId constant) const;
-  /// @param extents  dropped unless they are those of the constant for the batch of the file
+  /// @param extents  -1 is also what the constant has: an extent that is found from others
+  /// @throws Error kShape unless they are those of the constant for the batch of the file
   void set_symbolic(ir::ValueId constant, ir::Tensor extents);
 
   /// An element of a list of integers as an extent: a number if it is constant, else what the
@@ -109,6 +113,8 @@ class Importer {
   ir::ValueId add_input(std::size_t tensor, ir::ElementType element, const ir::Shape& shape);
   void import_all();
   ir::Graph take_graph();
+  /// @throws Error kShape if numbers that hold for the batch of the file only are data
+  void check_examples();
   void claim_outputs();
   void import_operator(std::size_t op);
   [[noreturn]] void fail_unsupported() const;
@@ -117,6 +123,9 @@ class Importer {
   /// Whether this is not the first run, as a condition: a state that is 0 at first and then 1.
   ir::ValueId has_run();
   void tie_variable(const Variable& variable);
+  /// What outputs depend on, also over runs.
+  [[nodiscard]] std::set<ir::ValueId> values_behind_outputs() const;
+  /// Makes states of the variables that outputs depend on.
   void tie_variables();
   ir::ValueId add_constant(std::size_t tensor);
 
@@ -124,6 +133,7 @@ class Importer {
   const ImportOptions& options_;
   std::set<std::string>* used_;  ///< names of inputs that the options name, or null
   DilatedLayers dilated_;
+  ListWrites lists_;
   ir::Graph graph_;
   std::optional<ir::Dim> file_batch_;
   std::map<std::size_t, ir::Shape> shapes_;  ///< of inputs of a subgraph, by tensor
@@ -181,7 +191,8 @@ class OperatorImport {
   /// Inputs for layout operators: the file's codes if inputs [first, first + count) and all outputs
   /// have the same type and quantization, otherwise float32.
   std::vector<ir::ValueId> elements(std::size_t first, std::size_t count = 1);
-  /// A constant input of integers. @throws Error kUnsupported if it is computed
+  /// A constant input of integers.
+  /// @throws Error kUnsupported if it is computed; kShape if it depends on the batch
   std::vector<std::int64_t> integers(std::size_t i);
   /// The same as extents: -k for k times the batch, where the file computes them from shapes;
   /// symbols where it computes them from data.
@@ -200,6 +211,14 @@ class OperatorImport {
   [[nodiscard]] ir::Dim file_extent(ir::Dim extent) const {
     return ir::is_batch(extent) ? -extent * importer_.file_batch().value_or(1) : extent;
   }
+  /// The extent of an axis of which a part is taken. For the batch, a number that no file has: only
+  /// the whole has as many.
+  [[nodiscard]] static ir::Dim whole_extent(ir::Dim extent) {
+    constexpr ir::Dim kBatch = ir::Dim{1} << 32;
+    return ir::is_batch(extent) ? -extent * kBatch : extent;
+  }
+  /// As requested(), for positions along axes: the batch is that of whole_extent().
+  std::vector<std::int64_t> positions(std::size_t i);
 
   /// Adds an intermediate node, named after the output with "/suffix" appended.
   ir::ValueId step(ir::Operator op, std::vector<ir::ValueId> inputs, const std::string& suffix);
@@ -287,6 +306,9 @@ SpaceBlocks space_blocks(OperatorImport& op);
 /// @param op  the last of the three
 void import_dilated(OperatorImport& op, const DilatedLayer& layer);
 
+/// Imports a row that a list gets. @param op  the CONCATENATION
+void import_list_write(OperatorImport& op, const ListWrite& write);
+
 /// Whether a type is that of one boolean.
 bool is_flag(const ir::ValueType& type);
 
@@ -317,8 +339,8 @@ ImportFunction find_media_pipe_import(std::string_view name);
 /// Infinities count as the largest number.
 ir::ValueId angle_of(OperatorImport& op, ir::ValueId y, ir::ValueId x);
 
-/// Gives complex numbers the shape of the output. @return whether input 0 has such
-bool reshaped_complex(OperatorImport& op);
+/// Whether an operator gives complex numbers another shape.
+bool moves_complex(OperatorImport& op);
 
 /// The names of all operators that can be read.
 std::vector<std::string> readable_operators();

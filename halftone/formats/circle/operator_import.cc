@@ -128,6 +128,9 @@ ir::ValueId OperatorImport::transposed_number(std::size_t i,
 }
 
 std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
+  if (importer_.symbolic(raw(i)) != nullptr) {
+    fail(ErrorKind::kShape, "input " + std::to_string(i) + " depends on the batch");
+  }
   const ir::Constant* constant = graph().constant(raw(i));
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
   if (tensor == nullptr || (tensor->element() != ir::ElementType::kInt32 &&
@@ -159,6 +162,13 @@ std::vector<ir::Dim> OperatorImport::extents(std::size_t i) {
   const ir::Tensor* symbolic = importer_.symbolic(raw(i));
   if (symbolic == nullptr) return integers(i);
   return {symbolic->as<ir::Dim>().begin(), symbolic->as<ir::Dim>().end()};
+}
+
+std::vector<std::int64_t> OperatorImport::positions(std::size_t i) {
+  if (importer_.symbolic(raw(i)) == nullptr) return requested(i);
+  std::vector<std::int64_t> result = extents(i);
+  for (std::int64_t& position : result) position = whole_extent(position);
+  return result;
 }
 
 ir::ValueId OperatorImport::step(ir::Operator op, std::vector<ir::ValueId> inputs,
@@ -197,8 +207,11 @@ std::optional<ir::Tensor> OperatorImport::symbolic_result(
   const bool is_known = ir::copies_elements(node.op) || std::holds_alternative<ir::Cast>(node.op) ||
                         (binary != nullptr && binary->kind == ir::BinaryKind::kMul) ||
                         (reduce != nullptr && reduce->kind == ir::ReduceKind::kProd);
-  const auto is_symbolic = [this](ir::ValueId id) { return importer_.symbolic(id) != nullptr; };
-  if (!is_known || std::ranges::none_of(node.inputs, is_symbolic)) return std::nullopt;
+  const auto is_symbolic = [this](ir::ValueId id) {
+    return id != ir::kAbsent && importer_.symbolic(id) != nullptr;
+  };
+  if (std::ranges::none_of(node.inputs, is_symbolic)) return std::nullopt;
+  if (!is_known) fail(ErrorKind::kShape, "computes with the batch");
   std::vector<ir::Tensor> forms;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::Tensor* form = importer_.symbolic(node.inputs[i]);

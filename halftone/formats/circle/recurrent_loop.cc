@@ -29,20 +29,21 @@ using ir::ValueId;
 Tensor scalar(std::int32_t number) { return Tensor::from<std::int32_t>({}, std::span(&number, 1)); }
 
 /// Sorts the loop variables by their types and by those that a step does not change.
-RecurrentLoop roles_of(const FileModel& body) {
+RecurrentLoop roles_of(const FileModel& body, const std::vector<LoopVariable>& variables) {
   const auto inputs = body.graph_inputs();
   const auto outputs = body.graph_outputs();
-  check(inputs.size() == outputs.size(), "a loop has other variables after a step");
+  check(inputs.size() == outputs.size() && inputs.size() == variables.size(),
+        "a loop has other variables after a step");
   RecurrentLoop loop;
   std::vector<std::size_t> states;
   std::size_t num_sequences = 0;
   std::size_t num_results = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const schema::TensorType type = body.tensor(inputs[i]).type();
-    const std::size_t rank = body.shape(inputs[i]).rank();
+    const std::size_t rank = variables[i].shape.rank();
     const bool changes = inputs[i] != outputs[i];
-    if (type == schema::TensorType::INT32 && rank == 0 && changes) {
-      loop.counters.push_back(i);
+    if (type == schema::TensorType::INT32 && rank == 0 && (changes || variables[i].integer)) {
+      (changes ? loop.counters : loop.limits).push_back(i);
     } else if (type != schema::TensorType::FLOAT32) {
       refuse("a variable that is neither a number nor the step");
     } else if (!changes && rank == 3) {
@@ -65,22 +66,35 @@ RecurrentLoop roles_of(const FileModel& body) {
   loop.cell = states.back();
   loop.layer.kind = states.size() == 2 ? ir::RecurrentKind::kLstm : ir::RecurrentKind::kRnn;
   loop.layer.batch_major = false;
-  loop.steps = body.shape(inputs[loop.sequence])[0];
+  loop.steps = variables[loop.sequence].shape[0];
   return loop;
 }
 
-/// A step of the loop as a graph: of all variables, the counters are constants.
-ir::Graph step_at(const FileModel& body, const RecurrentLoop& loop, std::int32_t step) {
+/// A loop whose layer is looked for.
+struct Candidate {
+  RecurrentLoop& loop;
+  const std::vector<LoopVariable>& variables;
+};
+
+/// A step of the loop as a graph: of all variables, the counters and their limits are constants.
+/// @param part  the body, or the condition
+ir::Graph step_at(const FileModel& part, const Candidate& candidate, std::int32_t step) {
   std::map<std::size_t, Tensor> constants;
-  for (const std::size_t i : loop.counters) {
-    constants.emplace(body.graph_inputs()[i], scalar(step));
+  std::map<std::size_t, ir::Shape> shapes;
+  const std::vector<std::size_t> inputs = part.graph_inputs();
+  check(inputs.size() == candidate.variables.size(), "the subgraphs have other variables");
+  for (std::size_t i = 0; i < inputs.size(); ++i) shapes[inputs[i]] = candidate.variables[i].shape;
+  for (const std::size_t i : candidate.loop.counters) constants.emplace(inputs[i], scalar(step));
+  for (const std::size_t i : candidate.loop.limits) {
+    constants.emplace(inputs[i],
+                      scalar(static_cast<std::int32_t>(*candidate.variables[i].integer)));
   }
   const ImportOptions none;
-  return Importer(body, none, nullptr).run_with(constants);
+  return Importer(part, none, nullptr).run_with(constants, std::move(shapes));
 }
 
-bool continues_at(const FileModel& condition, const RecurrentLoop& loop, std::int32_t step) {
-  const ir::Graph graph = step_at(condition, loop, step);
+bool continues_at(const FileModel& condition, const Candidate& candidate, std::int32_t step) {
+  const ir::Graph graph = step_at(condition, candidate, step);
   const ir::Constant* answer = graph.constant(graph.outputs()[0]);
   const auto* tensor = answer == nullptr ? nullptr : std::get_if<Tensor>(answer);
   if (tensor == nullptr || tensor->size() != 1 || tensor->element() != ir::ElementType::kBool) {
@@ -232,8 +246,10 @@ bool is_close(std::span<const float> found, std::span<const float> expected) {
 /// Computes steps of the loop and compares them with the layer.
 class Trial {
  public:
-  Trial(const FileModel& body, const RecurrentLoop& loop, std::int32_t step)
-      : loop_(loop), step_(static_cast<std::size_t>(step)), graph_(step_at(body, loop, step)) {
+  Trial(const FileModel& body, const Candidate& candidate, std::int32_t step)
+      : loop_(candidate.loop),
+        step_(static_cast<std::size_t>(step)),
+        graph_(step_at(body, candidate, step)) {
     check_size();
     Random random(7);
     for (const ValueId id : graph_.inputs()) {
@@ -276,10 +292,12 @@ class Trial {
     if (work > kMaxWork) refuse("a step of more than 2^28 operations");
   }
 
-  /// The value of a loop variable before the step; the graph has no inputs for the counters.
+  /// The value of a loop variable before the step; the graph has no inputs for the counters and
+  /// their limits.
   [[nodiscard]] const Tensor& before(std::size_t variable) const {
-    const auto skipped = std::ranges::count_if(
-        loop_.counters, [variable](std::size_t counter) { return counter < variable; });
+    const auto is_before = [variable](std::size_t other) { return other < variable; };
+    const auto skipped = std::ranges::count_if(loop_.counters, is_before) +
+                         std::ranges::count_if(loop_.limits, is_before);
     return values_[variable - static_cast<std::size_t>(skipped)];
   }
 
@@ -353,16 +371,18 @@ bool finds_functions(RecurrentLoop& loop, const Trial& first, const Trial& last)
 
 }  // namespace
 
-RecurrentLoop recognized_loop(const FileModel& condition, const FileModel& body) {
-  RecurrentLoop loop = roles_of(body);
+RecurrentLoop recognized_loop(const FileModel& condition, const FileModel& body,
+                              const std::vector<LoopVariable>& variables) {
+  RecurrentLoop loop = roles_of(body, variables);
+  const Candidate candidate{loop, variables};
   const auto steps = static_cast<std::int32_t>(loop.steps);
-  if (steps < 1 || !continues_at(condition, loop, steps - 1) ||
-      continues_at(condition, loop, steps)) {
+  if (steps < 1 || !continues_at(condition, candidate, steps - 1) ||
+      continues_at(condition, candidate, steps)) {
     refuse("another number of steps than the sequence has");
   }
-  const Trial first(body, loop, 0);
-  const Trial last(body, loop, steps - 1);
-  const Dim hidden = body.shape(body.graph_inputs()[loop.hidden])[1];
+  const Trial first(body, candidate, 0);
+  const Trial last(body, candidate, steps - 1);
+  const Dim hidden = variables[loop.hidden].shape[1];
   set_weights(loop, first.graph(), hidden);
   if (!finds_functions(loop, first, last)) refuse("another computation");
   return loop;

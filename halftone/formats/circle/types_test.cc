@@ -33,19 +33,6 @@ TEST(PackedIntegers, BeginWithTheLowestBits) {
                          [] { read(TensorType::INT4, {3}, {0x8F}); });
 }
 
-TEST(OpenExtents, AreNamedWhereOneDoesNotFit) {
-  schema::Pool2DOptionsT pool;
-  pool.padding = schema::Padding::VALID;
-  pool.stride_h = pool.stride_w = pool.filter_height = 1;
-  pool.filter_width = 5;
-  const auto code = static_cast<std::int32_t>(OperatorCode::kMaxPool2d);
-  auto model = one_operator(code, {{{1, 1, 1, 2}}, {{1, 1, 1, 2}}}, {0}, {1}, united(pool));
-  model.subgraphs[0]->tensors[0]->shape_signature = {-1, 1, -1, 2};
-  const Error error = error_of([&] { import_circle(packed(model)); });
-  EXPECT_THAT(error.what(), HasSubstr("a window of 5 does not fit an extent of 1"));
-  EXPECT_THAT(error.what(), HasSubstr("give its shape (--shape t0=EXTENT,1,EXTENT,2)"));
-}
-
 /// x [N, 2] in codes of the scale, a layer and codes.
 ir::Graph layer_of_codes(float scale) {
   ir::Graph graph;

@@ -59,6 +59,9 @@ ir::Tensor counted(OperatorImport& op, const std::array<const ir::Tensor*, 3>& e
 ir::Tensor constant_range(OperatorImport& op) {
   std::array<const ir::Tensor*, 3> ends = {};
   for (std::size_t i = 0; i < 3; ++i) {
+    if (op.importer().symbolic(op.raw(i)) != nullptr) {
+      fail(ErrorKind::kShape, "a range as long as the batch");
+    }
     ends[i] = &std::get<ir::Tensor>(*op.graph().constant(op.raw(i)));
     check(ends[i]->size() == 1 && ends[i]->element() == ends[0]->element(),
           "expected three numbers of one type");

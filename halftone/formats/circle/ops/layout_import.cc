@@ -29,48 +29,72 @@ bool exchanges_first_axes(const ir::Shape& from, const ir::Shape& to) {
          std::ranges::equal(from.dims().subspan(2), to.dims().subspan(2));
 }
 
+/// What a reshape moves. Complex numbers are pairs along a last axis, which the file does not know.
+ValueId moved(OperatorImport& op) {
+  return moves_complex(op) ? op.importer().complex(op.input_tensor(0)) : op.elements(0).front();
+}
+
+void emit_reshaped(OperatorImport& op, ValueId x, const ir::Shape& target) {
+  if (!moves_complex(op)) return op.emit(ir::Reshape{target}, {x});
+  op.importer().define(op.output_tensor(0), op.step(ir::Reshape{target}, {x}, "shaped"));
+}
+
+/// The target of a reshape that the file computes from the batch. -1 in the constant is what the
+/// other extents leave.
+ir::Shape symbolic_target(OperatorImport& op, const ir::Shape& from) {
+  std::vector<Dim> target = op.extents(1);
+  const auto& constant = std::get<ir::Tensor>(*op.graph().constant(op.raw(1)));
+  const ir::Tensor example = constant.cast(ir::ElementType::kInt64);
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (example.as<std::int64_t>()[i] == -1) target[i] = ir::kRemaining;
+  }
+  if (moves_complex(op)) target.push_back(2);
+  return ir::resolve_extents(from, std::move(target), false);
+}
+
 void import_reshape(OperatorImport& op) {
-  if (reshaped_complex(op)) return;
   const auto* options = op.options<schema::ReshapeOptions>();
   std::vector<std::int64_t> request;
   if (op.has_input(1)) {
-    request = op.requested(1);
     if (op.importer().symbolic(op.raw(1)) != nullptr) {
-      return op.emit(ir::Reshape{ir::Shape(op.extents(1))}, {op.elements(0).front()});
+      const ValueId x = moved(op);
+      return emit_reshaped(op, x, symbolic_target(op, op.shape(x)));
     }
+    request = op.requested(1);
   } else {
     check(options != nullptr && options->new_shape() != nullptr, "has no new shape");
     request = widened(elements(options->new_shape()));
   }
   check(request.size() <= FileModel::kMaxAxes, "the new shape has too many axes");
-  const ValueId x = op.elements(0).front();
+  const ValueId x = moved(op);
+  if (moves_complex(op)) request.push_back(2);
   const ir::Shape target = op.reshape_target(x, request);
-  if (exchanges_first_axes(op.shape(x), target)) {
+  if (!moves_complex(op) && exchanges_first_axes(op.shape(x), target)) {
     std::vector<std::size_t> exchange(target.rank());
     std::iota(exchange.begin(), exchange.end(), std::size_t{0});
     std::swap(exchange[0], exchange[1]);
     return op.emit(ir::Transpose{std::move(exchange)}, {x});
   }
-  op.emit(ir::Reshape{target}, {x});
+  emit_reshaped(op, x, target);
 }
 
 void import_squeeze(OperatorImport& op) {
-  if (reshaped_complex(op)) return;
   const auto* options = op.options<schema::SqueezeOptions>();
-  const ValueId x = op.elements(0).front();
-  const ir::Shape& from = op.shape(x);
+  const ValueId x = moved(op);
+  const ir::Shape from = op.shape(x);
+  const std::size_t rank = from.rank() - (moves_complex(op) ? 1 : 0);
   std::vector<bool> removed(from.rank(), false);
   const auto axes =
       options == nullptr ? std::span<const std::int32_t>() : elements(options->squeeze_dims());
-  for (const std::int32_t axis : axes) removed[ir::normalized_axis(axis, from.rank())] = true;
+  for (const std::int32_t axis : axes) removed[ir::normalized_axis(axis, rank)] = true;
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < from.rank(); ++i) {
-    const bool drop = axes.empty() ? from[i] == 1 : removed[i];
+    const bool drop = axes.empty() && i < rank ? from[i] == 1 : removed[i];
     check(!drop || from[i] == 1,
           "axis " + std::to_string(i) + " of " + from.to_string() + " cannot be squeezed");
     if (!drop) dims.push_back(from[i]);
   }
-  op.emit(ir::Reshape{ir::Shape(std::move(dims))}, {x});
+  emit_reshaped(op, x, ir::Shape(std::move(dims)));
 }
 
 /// The shape with an additional axis of extent 1.
@@ -93,10 +117,10 @@ std::int64_t only(const std::vector<std::int64_t>& numbers) {
 }
 
 void import_expand_dims(OperatorImport& op) {
-  if (reshaped_complex(op)) return;
-  const ValueId x = op.elements(0).front();
-  const std::size_t axis = ir::normalized_axis(only(op.integers(1)), op.shape(x).rank() + 1);
-  op.emit(ir::Reshape{expanded(op.shape(x), axis)}, {x});
+  const ValueId x = moved(op);
+  const std::size_t rank = op.shape(x).rank() - (moves_complex(op) ? 1 : 0);
+  const std::size_t axis = ir::normalized_axis(only(op.integers(1)), rank + 1);
+  emit_reshaped(op, x, expanded(op.shape(x), axis));
 }
 
 void import_transpose(OperatorImport& op) {
@@ -239,8 +263,8 @@ std::optional<Range> open_range(Dim extent, Dim begin, Dim size) {
 void import_slice(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
   const ir::Shape from = op.shape(x);
-  const std::vector<Dim> begins = op.requested(1);
-  const std::vector<Dim> sizes = op.requested(2);
+  const std::vector<Dim> begins = op.positions(1);
+  const std::vector<Dim> sizes = op.positions(2);
   check(begins.size() == from.rank() && sizes.size() == from.rank(),
         "expected a begin and a size for each axis of " + from.to_string());
   Ranges ranges(from.rank());
@@ -249,7 +273,7 @@ void import_slice(OperatorImport& op) {
       ranges[i] = open_range(from[i], begins[i], sizes[i]);
       continue;
     }
-    const Dim extent = op.file_extent(from[i]);
+    const Dim extent = OperatorImport::whole_extent(from[i]);
     check(begins[i] >= 0 && begins[i] <= extent, "begin is out of range");
     const std::int64_t size = sizes[i] == -1 ? extent - begins[i] : sizes[i];
     check(size >= 0 && size <= extent - begins[i], "size is out of range");
@@ -282,8 +306,8 @@ void import_strided_slice(OperatorImport& op) {
   if (options != nullptr) options->UnPackTo(&masks);
   const ValueId x = op.elements(0).front();
   const ir::Shape from = op.shape(x);
-  const auto begins = op.integers(1);
-  const auto ends = op.integers(2);
+  const auto begins = op.positions(1);
+  const auto ends = op.positions(2);
   const auto steps = op.integers(3);
   if (masks.ellipsis_mask != 0 || masks.new_axis_mask != 0 || masks.offset) {
     fail(ErrorKind::kUnsupported, "ellipsis, new axes and offset ends are not supported");
@@ -294,10 +318,13 @@ void import_strided_slice(OperatorImport& op) {
   Ranges ranges(from.rank());
   std::vector<Dim> kept;
   for (std::size_t i = 0; i < from.rank(); ++i) {
-    const Dim extent = op.file_extent(from[i]);
+    const Dim extent = OperatorImport::whole_extent(from[i]);
     const bool shrinks = i < begins.size() && masked(masks.shrink_axis_mask, i);
     if (i < begins.size()) {
       constexpr std::int64_t kFar = std::int64_t{1} << 40;
+      if (ir::is_expression(begins[i]) || ir::is_expression(ends[i])) {
+        fail(ErrorKind::kUnsupported, "a begin or end that the network computes");
+      }
       check(steps[i] != 0 && std::abs(steps[i]) < kFar && std::abs(begins[i]) < kFar &&
                 std::abs(ends[i]) < kFar,
             "a begin, end or step is out of range");

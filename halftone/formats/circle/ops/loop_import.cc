@@ -65,6 +65,9 @@ class LoopImport {
       const ir::Constant* constant = op_.graph().constant(values_[i]);
       const bool changes = before[i] != after[i];
       if (!changes && constant != nullptr) {
+        if (op_.importer().symbolic(values_[i]) != nullptr) {
+          fail(ErrorKind::kShape, "a loop reads the size of the batch");
+        }
         constants_[i] = std::get<ir::Tensor>(*constant).clone();
         continue;
       }

@@ -95,17 +95,10 @@ constexpr ImportEntry kSignalImports[] = {
 
 std::span<const ImportEntry> signal_imports() { return kSignalImports; }
 
-bool reshaped_complex(OperatorImport& op) {
+bool moves_complex(OperatorImport& op) {
   const FileModel& file = op.importer().file();
-  const std::size_t output = op.output_tensor(0);
-  if (!op.has_input(0) || file.tensor(output).type() != schema::TensorType::COMPLEX64) return false;
-  const ValueId x = op.importer().complex(op.input_tensor(0));
-  const ir::Shape wanted = file.shape(output);
-  std::vector<Dim> dims(wanted.dims().begin(), wanted.dims().end());
-  dims.push_back(2);
-  const ir::Reshape reshape{op.reshape_target(x, dims)};
-  op.importer().define(output, op.step(reshape, {x}, "shaped"));
-  return true;
+  return op.has_input(0) &&
+         file.tensor(op.output_tensor(0)).type() == schema::TensorType::COMPLEX64;
 }
 
 }  // namespace halftone::formats::circle

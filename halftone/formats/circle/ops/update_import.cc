@@ -88,6 +88,30 @@ void import_update(OperatorImport& op) {
   op.emit(ir::ScatterND{}, {x, indices, updates});
 }
 
+}  // namespace
+
+void import_list_write(OperatorImport& op, const ListWrite& write) {
+  const FileModel& file = op.importer().file();
+  const auto system = [&file](std::size_t tensor) {
+    return std::pair(file.tensor(tensor).type(), file.quantization(tensor));
+  };
+  const auto result = system(op.output_tensor(0));
+  const bool same = system(write.list) == result && system(write.row) == result;
+  const auto value = [&](std::size_t tensor) {
+    return same ? op.importer().raw(tensor) : op.importer().number(tensor);
+  };
+  const ValueId list = value(write.list);
+  const ValueId row = value(write.row);
+  check(op.shape(list).rank() == op.shape(row).rank() && op.shape(list).rank() > 0,
+        "expected a row with the axes of the list");
+  const ValueId wide =
+      op.step(ir::Cast{ElementType::kInt64}, {op.importer().raw(write.position)}, "position");
+  const ValueId index = op.step(ir::Reshape{{1, 1}}, {wide}, "index");
+  op.emit(ir::ScatterND{}, {list, index, row});
+}
+
+namespace {
+
 constexpr ImportEntry kUpdateImports[] = {{OperatorCode::kDynamicUpdateSlice, import_update}};
 
 }  // namespace

@@ -148,8 +148,36 @@ void Importer::tie_variable(const Variable& variable) {
              graph_.add_node(variable.name + "/after", ir::Reshape{type.shape}, {variable.now}));
 }
 
+std::set<ir::ValueId> Importer::values_behind_outputs() const {
+  std::set<ValueId> found;
+  std::vector<ValueId> next(graph_.outputs().begin(), graph_.outputs().end());
+  for (const ir::Definition& definition : graph_.definitions()) next.push_back(definition.value);
+  while (!next.empty()) {
+    const ValueId id = next.back();
+    next.pop_back();
+    if (id == ir::kAbsent || !found.insert(id).second) continue;
+    const auto of_state =
+        std::ranges::find(begun_, id, [](const Variable* v) { return v->before; });
+    if (of_state != begun_.end()) next.push_back((*of_state)->now);
+    const auto producer = graph_.producer(id);
+    if (!producer) continue;
+    const ir::Node& node = graph_.node(*producer);
+    next.insert(next.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return found;
+}
+
 void Importer::tie_variables() {
-  for (const Variable* variable : begun_) tie_variable(*variable);
+  if (begun_.empty()) return;
+  // Keras' dropout counts random numbers, which no output of a trained network reads.
+  const std::set<ValueId> used = values_behind_outputs();
+  for (const Variable* variable : begun_) {
+    if (used.contains(variable->before)) tie_variable(*variable);
+  }
+  graph_.remove_unused_nodes();
+  for (const Variable* variable : begun_) {
+    if (!used.contains(variable->before)) graph_.remove_input(variable->before);
+  }
 }
 
 }  // namespace halftone::formats::circle

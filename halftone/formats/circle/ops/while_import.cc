@@ -6,6 +6,7 @@
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/circle/recurrent_loop.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -32,7 +33,7 @@ ValueId last_states(OperatorImport& op, ValueId states, std::size_t first, std::
 void emit_results(OperatorImport& op, const RecurrentLoop& loop, ValueId states) {
   const auto hidden = static_cast<std::size_t>(loop.recurrence.shape()[1]);
   const ir::Shape shape = op.shape(states);
-  const bool keeps_all = op.importer().file().shape(op.output_tensor(loop.results))[0] != 1;
+  const bool keeps_all = op.shape(op.raw(loop.results))[0] != 1;
   const ValueId all = shape[2] == static_cast<ir::Dim>(hidden)
                           ? states
                           : op.step(ir::Slice{2, 0, 1, hidden}, {states}, "hidden");
@@ -45,10 +46,30 @@ void emit_results(OperatorImport& op, const RecurrentLoop& loop, ValueId states)
   op.emit(ir::Reshape{state}, {cell}, loop.cell);
 }
 
+/// The variables of the loop before the first step; nothing if one has an extent without a number.
+std::optional<std::vector<LoopVariable>> variables_of(OperatorImport& op) {
+  std::vector<LoopVariable> variables;
+  for (std::size_t i = 0; i < op.num_inputs(); ++i) {
+    const ValueId value = op.raw(i);
+    std::vector<ir::Dim> dims;
+    for (const ir::Dim extent : op.shape(value).dims()) dims.push_back(op.file_extent(extent));
+    if (std::ranges::any_of(dims, ir::is_expression)) return std::nullopt;
+    const ir::ValueType& type = op.graph().value(value).type;
+    variables.push_back({ir::Shape(dims), std::nullopt});
+    const bool is_integer = type.is_dense(ir::ElementType::kInt32) && type.shape.rank() == 0;
+    if (!is_integer || op.graph().constant(value) == nullptr) continue;
+    variables.back().integer = op.integers(i)[0];
+  }
+  return variables;
+}
+
 /// The layer that a loop computes; nothing if it computes something else.
-std::optional<RecurrentLoop> layer_of(const FileModel& condition, const FileModel& body) {
+std::optional<RecurrentLoop> layer_of(OperatorImport& op, const FileModel& condition,
+                                      const FileModel& body) {
+  const auto variables = variables_of(op);
+  if (!variables || variables->size() != body.graph_inputs().size()) return std::nullopt;
   try {
-    return recognized_loop(condition, body);
+    return recognized_loop(condition, body, *variables);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
     return std::nullopt;
@@ -64,7 +85,7 @@ void import_while(OperatorImport& op) {
   if (!file.is_main()) return import_loop(op);
   const FileModel body = file.subgraph(static_cast<std::size_t>(options->body_subgraph_index()));
   const auto found =
-      layer_of(file.subgraph(static_cast<std::size_t>(options->cond_subgraph_index())), body);
+      layer_of(op, file.subgraph(static_cast<std::size_t>(options->cond_subgraph_index())), body);
   if (!found) return import_loop(op);
   const RecurrentLoop& loop = *found;
   check(op.num_inputs() == op.num_outputs() && op.num_inputs() == body.graph_inputs().size(),
@@ -84,6 +105,7 @@ void import_while(OperatorImport& op) {
   emit_results(op, loop, states);
   op.alias(inputs[0], loop.sequence);
   for (const std::size_t counter : loop.counters) op.alias(op.raw(counter), counter);
+  for (const std::size_t limit : loop.limits) op.alias(op.raw(limit), limit);
 }
 
 constexpr ImportEntry kWhileImports[] = {{OperatorCode::kWhile, import_while}};
