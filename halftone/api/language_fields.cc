@@ -34,6 +34,10 @@ Fields fields_of(v0::LanguageModelOptions& o) {
       {"draft", &o.draft,
        "A smaller language model with the same tokens, which guesses what is verified at once: "
        "faster where it guesses well, and the same text"},
+      {"bits", &o.bits,
+       "Bits of a weight, of a file that `quantize --nested 3,4` has written (default: 4, or as "
+       "the file has)",
+       Range::between(3, 4)},
       device_field(o.device),
       {"float_activations", &o.float_activations,
        "Round no activations to 8 bits: codes of weights are decoded to float32"},
@@ -86,6 +90,9 @@ Fields fields_of(v0::LanguageQuantizeOptions& o) {
        "as nvfp4 or int3/64"},
       {"table_type", &o.types.table_type,
        "Type of embeddings and head (default: the same, or one of 4 bits)"},
+      {"nested", &o.nested,
+       "3,4: two precisions in one file, of which --bits of other verbs takes one; instead of a "
+       "type of the matrices in blocks"},
       {"size", &o.size_bytes,
        "Instead of types: bytes of the file, as 60MB; the types of the least predicted loss are "
        "chosen"},

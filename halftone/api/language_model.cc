@@ -43,6 +43,7 @@ std::unique_ptr<lm::TokenModel> open_draft(const TextModel& model, OpenOptions o
   const std::string name = path.string();
   check_same_tokens(model, lm::read_model_texts(path, options.tokenizer).tokenizer, name);
   options.lora.clear();
+  options.bits.reset();
   options.ranks = nullptr;  // the first rank guesses alone
   options.device = model.device();
   options.context = std::min(model.model().context(), lm::open_model(path).description.context);

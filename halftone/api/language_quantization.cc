@@ -18,6 +18,7 @@
 #include "halftone/base/folder.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/paths.h"
+#include "halftone/base/printable.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/new_gguf.h"
@@ -26,6 +27,7 @@
 #include "halftone/lm/quantize/kept_matrix.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 #include "halftone/lm/quantize/write_model.h"
+#include "halftone/numerics/nested_encoding.h"
 
 namespace halftone {
 namespace {
@@ -356,6 +358,21 @@ class LanguageQuantizer {
   CalibrationSamples calibration_;
 };
 
+/// The job with the type that `nested` means.
+LanguageQuantizeJob with_nested_type(LanguageQuantizeJob job) {
+  if (job.nested.empty()) return job;
+  if (job.nested != "3,4") {
+    fail(ErrorKind::kUsage, "nested: expected 3,4, found '" + printable(job.nested) +
+                                "': other bits in one code lose too much");
+  }
+  if (!job.types.type.empty() && job.types.type != numerics::kNestedName) {
+    fail(ErrorKind::kUsage, "nested: expected no other type of the matrices in blocks, found " +
+                                printable(job.types.type));
+  }
+  job.types.type = numerics::kNestedName;
+  return job;
+}
+
 void check_ways(const LanguageQuantizeJob& job) {
   const bool has_types =
       !job.types.type.empty() || !job.types.table_type.empty() || !job.types.rules.empty();
@@ -380,8 +397,9 @@ void check_ways(const LanguageQuantizeJob& job) {
 
 }  // namespace
 
-LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
+LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& given) {
   const Elapsed elapsed;
+  const LanguageQuantizeJob job = with_nested_type(given);
   check_ways(job);
   check_calibration(calibration_source(job), job.damping);
   check_outputs(job);

@@ -122,6 +122,7 @@ void add_times(const TextEvaluationJob& job, LanguageReport& report) {
   }
   if (job.reference.empty()) return;
   open.lora.clear();
+  open.bits.reset();
   TextModel reference = TextModel::open(job.reference, open);
   report.reference_speed = speed_of(reference, job.progress);
 }

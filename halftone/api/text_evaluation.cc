@@ -102,6 +102,7 @@ std::optional<TextModel> open_reference(const std::filesystem::path& path, OpenO
   open.float_activations = true;
   open.cache = "float32";
   open.lora.clear();
+  open.bits.reset();
   open.device.clear();  // float activations are for the processor
   open.ranks.reset();   // which run one model
   return TextModel::open(path, open);
@@ -140,6 +141,7 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
   std::optional<TextModel> reference = open_reference(job.reference, open);
   const JobIdentity models{{"model", identity_of(job.model)},
                            {"lora", identity_of(job.open.lora)},
+                           {"bits", std::to_string(job.open.bits.value_or(0))},
                            {"reference", identity_of(job.reference)}};
   const auto count = static_cast<double>(texts.size());
   std::vector<TextFileEvaluation> evaluations;

@@ -79,7 +79,7 @@ class ModelSource {
   ModelSource(std::filesystem::path path, const OpenOptions& options)
       : path_(std::move(path)),
         cache_(cache_named(options.cache)),
-        model_(lm::open_model(path_)),
+        model_(lm::open_model(path_, options.bits)),
         context_(options.context.value_or(0) != 0
                      ? *options.context
                      : std::min(kUsualContext, model_.description.context)),

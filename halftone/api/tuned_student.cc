@@ -20,7 +20,11 @@ std::variant<GgufFile, ModelFile> open_student(const std::filesystem::path& path
   if (path.extension() == ".safetensors") {
     auto container = formats::SafetensorsFile::open(path);
     if (ModelFile::is_model(container)) {
-      return with_context(path.string(), [&] { return ModelFile::parse(std::move(container)); });
+      return with_context(path.string(), [&] {
+        ModelFile file = ModelFile::parse(std::move(container));
+        if (!file.has_fourth_bits()) return file;
+        fail(ErrorKind::kUnsupported, "codes of two precisions share their scales: not tuned");
+      });
     }
   }
   fail(ErrorKind::kUsage, path.string() +

@@ -64,7 +64,8 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
 
 /// Adds the options of language models. @return  all of them
 std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& options) {
-  std::vector<CLI::Option*> all = add_open_fields(verb, options.open, {"tokenizer", "cache"});
+  std::vector<CLI::Option*> all =
+      add_open_fields(verb, options.open, {"tokenizer", "cache", "bits"});
   for (const Field& field : fields_of(options.speed)) {
     if (field.name != "seed") all.push_back(add_field(verb, field));
   }

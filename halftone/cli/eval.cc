@@ -118,7 +118,7 @@ void add_eval(CLI::App& app, Action& action) {
   CLI::Option* text = add_text_evaluation_options(*verb, options->text)->excludes(data);
   OpenOptions& open = options->text.open;
   add_open_fields(*verb, open, {"tokenizer"});
-  for (CLI::Option* option : add_open_fields(*verb, open, {"cache", "lora"})) {
+  for (CLI::Option* option : add_open_fields(*verb, open, {"cache", "lora", "bits"})) {
     option->needs(text);
   }
   add_field(*verb, device_field(open.device));

@@ -112,7 +112,7 @@ void add_language_options(CLI::App& verb, LanguageOptions& options) {
 void add_text_model_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
   add_open_fields(verb, options.open,
-                  {"tokenizer", "context", "cache", "lora", "float_activations"});
+                  {"tokenizer", "context", "cache", "lora", "bits", "float_activations"});
 }
 
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options) {

@@ -42,7 +42,7 @@ bool follows(const std::filesystem::path& model, OpenOptions open, const CommonO
              const Machine& machine);
 /// Adds the options of a verb that writes texts: those below, --draft and --device.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
-/// Adds the model, --tokenizer, --context, --cache, --lora and --float-activations.
+/// Adds the model, --tokenizer, --context, --cache, --lora, --bits and --float-activations.
 void add_text_model_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options);

@@ -154,8 +154,8 @@ std::vector<CLI::Option*> add_text_options(CLI::App& verb, ReportOptions& option
   const Fields fields = window_fields(used.context, used.stride, used.limit, used.second_half);
   CLI::Option* context = add_field(verb, *find_field(fields, "window"))->needs(text);
   CLI::Option* windows = add_field(verb, *find_field(fields, "max_windows"))->needs(text);
-  add_open_fields(verb, options.language.open, {"tokenizer"});
-  return {text, context, windows, verb.get_option("--tokenizer")};
+  add_open_fields(verb, options.language.open, {"tokenizer", "bits"});
+  return {text, context, windows, verb.get_option("--tokenizer"), verb.get_option("--bits")};
 }
 
 /// @param options  that models of the other kind have

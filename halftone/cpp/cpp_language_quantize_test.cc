@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -80,6 +81,36 @@ TEST_F(CppLanguageQuantize, WritesFilesThatRun) {
     EXPECT_EQ(small.tokenize("1042 foxes"), model.tokenize("1042 foxes"));
     EXPECT_EQ(small.generate("1042 foxes", {.max_tokens = 5}).prompt_tokens, 12U);
   }
+}
+
+TEST_F(CppLanguageQuantize, WritesTwoPrecisions) {
+  LanguageQuantizeOptions options = few_samples({});
+  options.nested = "3,4";
+  const LanguageQuantizeReport report = quantize("nested.safetensors", options);
+  const auto found =
+      std::ranges::find(report.matrices, "blk.0.attn_q.weight", &QuantizedMatrix::name);
+  ASSERT_NE(found, report.matrices.end());
+  EXPECT_EQ(found->type, "nested3+4");
+  EXPECT_EQ(found->bits, 4.25);
+  const auto logits = [&](std::optional<std::size_t> bits) {
+    LanguageModelOptions open;
+    open.bits = bits;
+    LanguageModel model = LanguageModel::open(path("nested.safetensors"), open);
+    return model.append(model.tokenize("1042 foxes"));
+  };
+  const std::vector<float> all = logits(std::nullopt);
+  EXPECT_EQ(logits(4), all);
+  EXPECT_NE(logits(3), all);
+  const std::string one = contents("nested.safetensors");
+  options.resources.threads = 2;
+  (void)quantize("nested.safetensors", options);
+  EXPECT_EQ(contents("nested.safetensors"), one);
+  expect_error(ErrorKind::kUsage, "bits: expected 3 or 4, found 2", [&] { (void)logits(2); });
+  (void)quantize("nested.safetensors", few_samples({"int3/64"}));
+  expect_error(ErrorKind::kUsage, "found one without nested matrices", [&] { (void)logits(3); });
+  expect_error(ErrorKind::kUsage, "bits: expected a file of two precisions", [&] {
+    (void)LanguageModel::open(tiny_.path(), {.tokenizer = tiny_.tokenizer(), .bits = 3});
+  });
 }
 
 TEST_F(CppLanguageQuantize, ChoosesTypesForASize) {
@@ -271,7 +302,14 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
   expect_refused(few_samples({"Q9"}), "expected one of ");
   expect_refused(few_samples({"2x6", "", {{"nothing", "2x8"}}}),
                  "types: pattern 'nothing' matches");
-  LanguageQuantizeOptions options = few_samples({"2x6"});
+  LanguageQuantizeOptions options = few_samples({});
+  options.nested = "2,4";
+  expect_refused(options,
+                 "nested: expected 3,4, found '2,4': other bits in one code lose too much");
+  options = few_samples({"2x6"});
+  options.nested = "3,4";
+  expect_refused(options, "nested: expected no other type of the matrices in blocks, found 2x6");
+  options = few_samples({"2x6"});
   options.size_bytes = 100000;
   expect_refused(options, "found several of them");
   options = few_samples({"2x6"});

@@ -26,6 +26,7 @@ OpenOptions open_options(const halftone_language_options& options) {
   open.float_activations = options.float_activations != 0;
   if (options.lora != nullptr) open.lora = options.lora;
   if (options.draft != nullptr) open.draft = options.draft;
+  if (options.bits != 0) open.bits = options.bits;
   if (options.device != nullptr) open.device = options.device;
   return open;
 }

@@ -141,6 +141,30 @@ TEST_F(CLanguageQuantize, WritesFilesThatRun) {
   }
 }
 
+TEST_F(CLanguageQuantize, WritesTwoPrecisions) {
+  const std::string file = path("nested.safetensors");
+  ASSERT_OK(quantize("nested.safetensors", few_samples("nested3+4")));
+  const auto load = [&](std::size_t bits, halftone_language_model** model) {
+    auto options = sized<halftone_language_options>();
+    options.bits = bits;
+    return halftone_language_model_load(context_, file.c_str(), &options, model);
+  };
+  const auto logits = [&](std::size_t bits) {
+    halftone_language_model* model = nullptr;
+    EXPECT_OK(load(bits, &model));
+    models_.push_back(model);
+    std::vector<float> found(halftone_language_model_vocabulary(model));
+    const std::int32_t token = 70;
+    const halftone_output output{found.data(), found.size() * sizeof(float)};
+    EXPECT_OK(halftone_language_model_append(model, 0, &token, 1, &output));
+    return found;
+  };
+  EXPECT_EQ(logits(4), logits(0));
+  EXPECT_NE(logits(3), logits(0));
+  halftone_language_model* model = nullptr;
+  EXPECT_FAILS(load(5, &model), HALFTONE_USAGE, "bits: expected 3 or 4, found 5");
+}
+
 TEST_F(CLanguageQuantize, ChoosesTypesForASize) {
   halftone_language_quantize_options options = few_samples(nullptr);
   options.size_bytes = 70000;

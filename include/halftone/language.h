@@ -61,12 +61,12 @@ typedef struct halftone_language_options {
                               model was made for, 4096 at most */
   size_t sequences;      /**< that the model remembers; 0: 1 */
   int cache;             /**< a halftone_cache */
-  int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits; weights are decoded to
-                              float32 */
+  int float_activations; /**< nonzero: layers decode weights, and round no inputs to 8 bits */
   const char* lora;      /**< low-rank changes: a folder of peft or a GGUF file; NULL: none */
   const char* device; /**< a graphics card ("opencl:0", "cuda"): the same logits; NULL or "cpu": the
                            processor; "auto": the best that can run the model */
   const char* draft;  /**< a smaller model with the same tokens, to guess them; NULL: none */
+  size_t bits;        /**< of a file of two precisions, 3 or 4; 0: 4, or any other file */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a
@@ -380,8 +380,8 @@ HALFTONE_API halftone_status halftone_language_model_evaluate(
 /** A type for the matrices whose name matches a shell pattern: * ? [...]. */
 typedef struct halftone_type_rule {
   const char* pattern; /**< of the name in GGUF files: "blk.*.attn_v.weight" */
-  const char* type;    /**< of GGUF such as "Q3_K", a vector basis such as "4x8", or a number
-                            system such as "nvfp4"; "keep" leaves the matrices as they are */
+  const char* type;    /**< of GGUF such as "Q3_K", a vector basis such as "4x8", a number system as
+                            "nvfp4", or "nested3+4" for options.bits; "keep" changes nothing */
 } halftone_type_rule;
 
 /** For halftone_language_quantize(). Types (of a recipe or given here), size_bytes, bits_per_weight

@@ -57,6 +57,7 @@ class LanguageModelOptions(TypedDict, total=False):
     float_activations: bool
     lora: Path | None
     draft: Path | None
+    bits: int | None
     device: str
 
 

@@ -52,11 +52,12 @@ class LanguageFitOptions(TypedDict, total=False):
 class LanguageQuantizeOptions(LanguageFitOptions, total=False):
     """Options of quantize_language_model() alone, beside those of LanguageFitOptions.
 
-    Give either types, a size, bits_per_weight or max_loss.
+    Give either types or nested, a size, bits_per_weight or max_loss.
     """
 
     type: str | None
     table_type: str | None
+    nested: str | None
     size: int | None
     bits_per_weight: float | None
     max_loss: float | None

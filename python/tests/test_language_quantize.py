@@ -71,6 +71,27 @@ def test_files_are_those_of_the_program(
             "1042 foxes", max_tokens=9, **options).tokens  # type: ignore[arg-type]
 
 
+def test_two_precisions_in_one_file(files: Path, tmp_path: Path, program: Program) -> None:
+    small = tmp_path / "nested.safetensors"
+    report = quantized(files, small, nested="3,4")
+    assert {"nested3+4", "int4/64"} <= {matrix.type for matrix in report.matrices}
+    assert report.bits == 4.25
+
+    def logits(bits: int | None) -> np.ndarray:
+        model = ht.LanguageModel.open(small, bits=bits)
+        return model.append(model.tokenize("1042 foxes"))
+
+    assert np.array_equal(logits(4), logits(None))
+    assert not np.array_equal(logits(3), logits(None))
+    printed = [program("generate", small, "-p", "1042 foxes", "-n", 9, *more)
+               for more in ((), ("--bits", 4), ("--bits", 3))]
+    assert printed[0] == printed[1]
+    types = json.loads(program("inspect", small, "--json"))["types"]
+    assert {"nested3+4", "int4/64"} <= {use["type"] for use in types}
+    with pytest.raises(ValueError, match="bits.*found 2"):
+        ht.LanguageModel.open(small, bits=2)
+
+
 def test_sensitivities_are_those_of_the_program(
     files: Path, tmp_path: Path, program: Program
 ) -> None:

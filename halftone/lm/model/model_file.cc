@@ -14,6 +14,7 @@
 #include "halftone/formats/gguf/block_types.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
 #include "halftone/lm/model/description_json.h"
+#include "halftone/numerics/nested_encoding.h"
 #include "halftone/numerics/system_encoding.h"
 #include "halftone/numerics/vector_basis.h"
 
@@ -34,6 +35,7 @@ constexpr std::string_view kDescriptionKey = "halftone.description";
 constexpr std::string_view kEncodingsKey = "halftone.encodings";
 constexpr std::string_view kBasisPrefix = "halftone.basis.";
 constexpr std::string_view kTextPrefix = "halftone.text.";
+constexpr std::string_view kFourthPrefix = "halftone.fourth.";
 constexpr std::size_t kMaxNumbers = 16;  // of a vector basis: any bound that fits an int
 
 [[noreturn]] void fail_tensor(const std::string& name, const std::string& message,
@@ -77,6 +79,12 @@ class Bases {
   std::map<std::string, std::shared_ptr<const VectorBasis>> bases_;
 };
 
+/// Whether a tensor belongs to others or to none.
+bool is_beside(std::string_view name) {
+  return name.starts_with(kBasisPrefix) || name.starts_with(kTextPrefix) ||
+         name.starts_with(kFourthPrefix);
+}
+
 /// The number system of this name; null if there is none that blocks have.
 const numerics::SystemEncoding* system_named(const std::string& name) {
   try {
@@ -92,6 +100,7 @@ SharedBlockEncoding encoding_named(const std::string& tensor, const json& entry,
   const auto type = name->get<std::string>();
   const auto* gguf = formats::gguf_type(type);
   if (gguf != nullptr && gguf->group > 0) return numerics::without_owner(*gguf);
+  if (type == numerics::kNestedName) return numerics::without_owner(numerics::nested_encoding());
   const auto factor_of = [&] {
     const auto factor = entry.find("factor");
     if (factor == entry.end() || !factor->is_number()) fail_tensor(tensor, "has no factor");
@@ -151,15 +160,50 @@ SharedBytes bytes_of_floats(const std::vector<float>& values) {
   return own_bytes({bytes.begin(), bytes.end()});
 }
 
-formats::NewSafetensorsTensor stored_tensor(const ModelTensor& tensor) {
+bool is_nested(const numerics::BlockEncoding& encoding) {
+  return encoding.name == numerics::kNestedName;
+}
+
+/// The two parts of a nested matrix.
+struct NestedParts {
+  std::vector<std::byte> first;
+  std::vector<std::byte> fourth;
+
+  explicit NestedParts(std::span<const std::byte> blocks) {
+    const std::size_t count = blocks.size() / numerics::nested_encoding().block_bytes;
+    first.resize(count * numerics::first_bits_encoding().block_bytes);
+    fourth.resize(count * numerics::kFourthBitsBytes);
+    numerics::split_nested(blocks, first, fourth);
+  }
+};
+
+void add_nested(const ModelTensor& tensor, const EncodedMatrix& matrix,
+                std::vector<formats::NewSafetensorsTensor>& to) {
+  const std::size_t rows = rows_of(tensor.shape);
+  const std::size_t blocks = tensor.shape.back() / matrix.encoding->block;
+  to.push_back({tensor.name,
+                SafetensorsType::kU8,
+                {rows, blocks * numerics::first_bits_encoding().block_bytes},
+                [&matrix](const ByteSink& sink) { sink(NestedParts(matrix.bytes.bytes).first); }});
+  to.push_back({std::string(kFourthPrefix) + tensor.name,
+                SafetensorsType::kU8,
+                {rows, blocks * numerics::kFourthBitsBytes},
+                [&matrix](const ByteSink& sink) { sink(NestedParts(matrix.bytes.bytes).fourth); }});
+}
+
+/// Adds what a file stores of a tensor, which lives as long.
+void add_stored(const ModelTensor& tensor, std::vector<formats::NewSafetensorsTensor>& to) {
   if (const auto* values = std::get_if<std::vector<float>>(&tensor.elements)) {
-    return {tensor.name, SafetensorsType::kF32, tensor.shape, source_of(bytes_of_floats(*values))};
+    to.push_back(
+        {tensor.name, SafetensorsType::kF32, tensor.shape, source_of(bytes_of_floats(*values))});
+    return;
   }
   const auto& matrix = std::get<EncodedMatrix>(tensor.elements);
-  return {tensor.name,
-          SafetensorsType::kU8,
-          {rows_of(tensor.shape), matrix.encoding->bytes_of(tensor.shape.back())},
-          source_of(matrix.bytes)};
+  if (is_nested(*matrix.encoding)) return add_nested(tensor, matrix, to);
+  to.push_back({tensor.name,
+                SafetensorsType::kU8,
+                {rows_of(tensor.shape), matrix.encoding->bytes_of(tensor.shape.back())},
+                source_of(matrix.bytes)});
 }
 
 /// The matrices of all bases that tensors have.
@@ -192,13 +236,33 @@ SharedBytes unpacked_text(const SafetensorsTensor& tensor) {
   return own_bytes(std::move(text));
 }
 
+/// Makes codes of 4 bits of those of 3.
+void join(const SharedBytes& fourth, ModelFile::Entry& entry) {
+  entry.encoding = numerics::without_owner(numerics::nested_encoding());
+  std::vector<std::byte> blocks(entry.encoding->bytes_of(entry.num_elements()));
+  numerics::join_nested(entry.bytes.bytes, fourth.bytes, blocks);
+  entry.bytes = own_bytes(std::move(blocks));
+}
+
+void check_bits(std::optional<std::size_t> bits, bool has_nested) {
+  if (!bits) return;
+  if (*bits != numerics::kFirstBits && *bits != numerics::kAllBits) {
+    fail(ErrorKind::kUsage, "bits: expected 3 or 4, found " + std::to_string(*bits));
+  }
+  if (!has_nested) {
+    fail(ErrorKind::kUsage,
+         "bits: expected a file of two precisions, which quantize --nested 3,4 writes, found one "
+         "without nested matrices");
+  }
+}
+
 }  // namespace
 
 bool ModelFile::is_model(const SafetensorsFile& file) {
   return file.metadata().contains(std::string(kVersionKey));
 }
 
-ModelFile ModelFile::parse(SafetensorsFile file) {
+ModelFile ModelFile::parse(SafetensorsFile file, std::optional<std::size_t> bits) {
   const std::string& version = metadata_of(file, kVersionKey);
   if (version != kVersion) {
     fail(ErrorKind::kUnsupported,
@@ -208,37 +272,57 @@ ModelFile ModelFile::parse(SafetensorsFile file) {
   model.description_ = description_from_json(metadata_of(file, kDescriptionKey));
   const json encodings = json::parse(metadata_of(file, kEncodingsKey), nullptr, false);
   if (!encodings.is_object()) fail(ErrorKind::kFormat, "encodings: expected a JSON object");
-  Bases bases(file);
+  model.file_ = std::move(file);
+  Bases bases(model.file_);
+  bool has_nested = false;
   for (const auto& [name, entry] : encodings.items()) {
-    const SafetensorsTensor* tensor = file.tensor(name);
-    if (tensor == nullptr) fail_tensor(name, "is missing");
     if (!entry.is_object()) fail_tensor(name, "expected a JSON object as encoding");
     Stored stored{encoding_named(name, entry, bases), extents_of(name, entry)};
-    const bool is_whole = stored.shape.back() % stored.encoding->block == 0;
-    const std::vector<std::size_t> expected = {rows_of(stored.shape),
-                                               stored.encoding->bytes_of(stored.shape.back())};
-    if (tensor->type != SafetensorsType::kU8 || !is_whole || tensor->shape != expected) {
-      fail_tensor(name, "its bytes do not fit its encoding");
+    if (is_nested(*stored.encoding)) {
+      has_nested = true;
+      const SharedBytes fourth =
+          model.part_of(std::string(kFourthPrefix) + name, stored, numerics::kFourthBitsBytes);
+      stored.fourth = bits == numerics::kFirstBits ? SharedBytes() : fourth;
+      stored.encoding = numerics::without_owner(numerics::first_bits_encoding());
     }
+    (void)model.part_of(name, stored, stored.encoding->block_bytes);
     model.encodings_.emplace(name, std::move(stored));
   }
-  for (const SafetensorsTensor& tensor : file.tensors()) {
-    if (!tensor.name.starts_with(kTextPrefix)) continue;
-    model.texts_.emplace(tensor.name.substr(kTextPrefix.size()), unpacked_text(tensor));
-  }
-  model.file_ = std::move(file);
+  check_bits(bits, has_nested);
+  model.read_texts();
   return model;
+}
+
+SharedBytes ModelFile::part_of(const std::string& name, const Stored& stored,
+                               std::size_t block_bytes) const {
+  const SafetensorsTensor* tensor = file_.tensor(name);
+  if (tensor == nullptr) fail_tensor(name, "is missing");
+  const std::size_t blocks = stored.shape.back() / stored.encoding->block;
+  const bool is_whole = stored.shape.back() % stored.encoding->block == 0;
+  const std::vector<std::size_t> expected = {rows_of(stored.shape), blocks * block_bytes};
+  if (tensor->type != SafetensorsType::kU8 || !is_whole || tensor->shape != expected) {
+    fail_tensor(name, "its bytes do not fit its encoding");
+  }
+  return tensor->bytes;
+}
+
+void ModelFile::read_texts() {
+  for (const SafetensorsTensor& tensor : file_.tensors()) {
+    if (!tensor.name.starts_with(kTextPrefix)) continue;
+    texts_.emplace(tensor.name.substr(kTextPrefix.size()), unpacked_text(tensor));
+  }
 }
 
 std::vector<ModelFile::Entry> ModelFile::tensors() const {
   std::vector<Entry> entries;
   for (const SafetensorsTensor& tensor : file_.tensors()) {
-    if (tensor.name.starts_with(kBasisPrefix) || tensor.name.starts_with(kTextPrefix)) continue;
+    if (is_beside(tensor.name)) continue;
     Entry entry{tensor.name, tensor.shape, nullptr, tensor.type, tensor.bytes};
     const auto stored = encodings_.find(tensor.name);
     if (stored != encodings_.end()) {
       entry.encoding = stored->second.encoding;
       entry.shape = stored->second.shape;
+      if (!stored->second.fourth.bytes.empty()) join(stored->second.fourth, entry);
     }
     entries.push_back(std::move(entry));
   }
@@ -253,7 +337,7 @@ void ModelFile::Entry::decode(std::span<float> values) const {
 void write_model_file(const std::filesystem::path& path, const Description& description,
                       const std::vector<ModelTensor>& tensors, const TextFiles& texts) {
   std::vector<formats::NewSafetensorsTensor> stored;
-  for (const ModelTensor& tensor : tensors) stored.push_back(stored_tensor(tensor));
+  for (const ModelTensor& tensor : tensors) add_stored(tensor, stored);
   add_bases(tensors, stored);
   for (const auto& [name, bytes] : texts) {
     SharedBytes packed = own_bytes(gzip(bytes.bytes));

@@ -2,11 +2,13 @@
 // Halftone's own file of a language model: NAME.safetensors.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,25 +48,34 @@ using TextFiles = std::map<std::string, SharedBytes, std::less<>>;
 ///
 /// Tensors in blocks are U8 [rows, bytes of a row]; "type" is that of a GGUF file, a number
 /// system of numerics::system_encoding(), or a vector basis, whose matrix is the tensor
-/// halftone.basis.TYPE, I8 [d, D]. Others are F32.
-/// halftone.text.NAME are text files as gzip packs them, U8.
+/// halftone.basis.TYPE, I8 [d, D]. Of "nested3+4" the tensor has the blocks of the first three
+/// bits, and halftone.fourth.NAME, U8 [rows, n / 8], the fourth ones: a reader of 3 bits needs
+/// nothing else. Others are F32. halftone.text.NAME are text files as gzip packs them, U8.
 class ModelFile {
  public:
   /// Whether a container is such a file.
   static bool is_model(const formats::SafetensorsFile& file);
+  /// @param bits  of nested matrices, 3 or 4; nullopt: 4, or there are none
   /// @throws Error kFormat if the container is no such file, or a tensor does not fit its encoding;
-  ///         kUnsupported for another version or an unknown type
-  static ModelFile parse(formats::SafetensorsFile file);
+  ///         kUnsupported for another version or an unknown type; kUsage for other bits, or bits
+  ///         of a file without nested matrices
+  static ModelFile parse(formats::SafetensorsFile file,
+                         std::optional<std::size_t> bits = std::nullopt);
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const formats::SafetensorsFile& container() const { return file_; }
+  /// Whether matrices are nested, and read in 4 bits.
+  [[nodiscard]] bool has_fourth_bits() const {
+    return std::ranges::any_of(encodings_,
+                               [](const auto& each) { return !each.second.fourth.bytes.empty(); });
+  }
   /// The tensors of the model.
   struct Entry {
     std::string name;
     std::vector<std::size_t> shape;
     numerics::SharedBlockEncoding encoding;  ///< null: plain elements
     formats::SafetensorsType type = formats::SafetensorsType::kF32;
-    SharedBytes bytes;
+    SharedBytes bytes;  ///< of nested matrices in 4 bits a copy; else a view of the file
 
     [[nodiscard]] std::size_t num_elements() const {
       return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies());
@@ -81,7 +92,12 @@ class ModelFile {
   struct Stored {
     numerics::SharedBlockEncoding encoding;
     std::vector<std::size_t> shape;
+    SharedBytes fourth{};  ///< bits of a nested matrix that is read in 4 bits
   };
+  /// The bytes of a tensor [rows, blocks * block_bytes] that an encoding needs.
+  [[nodiscard]] SharedBytes part_of(const std::string& name, const Stored& stored,
+                                    std::size_t block_bytes) const;
+  void read_texts();
   std::map<std::string, Stored, std::less<>> encodings_;
   TextFiles texts_;
 };

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/model_file.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "halftone/base/testing.h"
 #include "halftone/formats/gguf/block_types.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
 #include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/description_json.h"
+#include "halftone/numerics/nested_encoding.h"
 #include "halftone/numerics/vector_basis.h"
 
 namespace halftone::lm {
@@ -140,6 +143,80 @@ TEST_F(ModelFiles, RejectEncodingsThatDoNotFit) {
   });
   expect_encoding(ErrorKind::kFormat, "its bytes do not fit",
                   [](json& e) { e["c.weight"] = e["a.weight"]; });
+}
+
+/// A file with a nested matrix of 3 x 128 weights.
+class NestedModelFiles : public WithFolder {
+ protected:
+  void SetUp() override {
+    WithFolder::SetUp();
+    write_model_file(path("m.safetensors"), file_description(),
+                     {{"a.weight", {3, 128}, EncodedMatrix{nested(), blocks_}}}, {});
+  }
+  static numerics::SharedBlockEncoding nested() {
+    return numerics::without_owner(numerics::nested_encoding());
+  }
+  [[nodiscard]] formats::SafetensorsFile container() const {
+    return formats::SafetensorsFile::open(path("m.safetensors"));
+  }
+  [[nodiscard]] ModelFile::Entry matrix(std::optional<std::size_t> bits) const {
+    const std::vector<ModelFile::Entry> entries = ModelFile::parse(container(), bits).tensors();
+    EXPECT_EQ(entries.size(), 1U);
+    return entries.at(0);
+  }
+
+  SharedBytes blocks_ = counting_bytes(3 * 2 * 34);
+};
+
+TEST_F(NestedModelFiles, AreReadInBothPrecisions) {
+  for (const auto bits : {std::optional<std::size_t>(), std::optional<std::size_t>(4)}) {
+    const ModelFile::Entry all = matrix(bits);
+    EXPECT_EQ(*all.encoding, numerics::nested_encoding());
+    EXPECT_THAT(all.bytes.bytes, testing::ElementsAreArray(blocks_.bytes));
+  }
+  const ModelFile::Entry first = matrix(3);
+  EXPECT_EQ(*first.encoding, numerics::first_bits_encoding());
+  EXPECT_EQ(first.shape, (std::vector<std::size_t>{3, 128}));
+  ASSERT_EQ(first.bytes.bytes.size(), 3 * 2 * 26U);
+  for (std::size_t i = 0; i < first.bytes.bytes.size(); ++i) {
+    EXPECT_EQ(first.bytes.bytes[i], blocks_.bytes[i / 26 * 34 + i % 26]);
+  }
+}
+
+TEST_F(NestedModelFiles, RejectOtherBitsAndFilesWithoutThem) {
+  expect_error(ErrorKind::kUsage, "bits: expected 3 or 4, found 2", [&] { (void)matrix(2); });
+  write_model_file(path("m.safetensors"), file_description(),
+                   {{"c.weight", {1}, std::vector<float>{1.0F}}}, {});
+  expect_error(ErrorKind::kUsage, "found one without nested matrices", [&] { (void)matrix(3); });
+}
+
+TEST_F(NestedModelFiles, RejectDamagedParts) {
+  const auto expect_damaged = [&](const std::string& message, const auto& change) {
+    const formats::SafetensorsFile file = container();
+    std::vector<formats::NewSafetensorsTensor> tensors;
+    for (const auto& tensor : file.tensors()) {
+      tensors.push_back({tensor.name, tensor.type, tensor.shape, source_of(tensor.bytes)});
+    }
+    change(tensors);
+    formats::write_safetensors(path("changed.safetensors"), file.metadata(), tensors);
+    for (const std::size_t bits : {3U, 4U}) {
+      expect_error(ErrorKind::kFormat, message, [&] {
+        (void)ModelFile::parse(formats::SafetensorsFile::open(path("changed.safetensors")), bits);
+      });
+    }
+  };
+  using Tensors = std::vector<formats::NewSafetensorsTensor>;
+  const auto is_fourth = [](const auto& tensor) {
+    return tensor.name == "halftone.fourth.a.weight";
+  };
+  expect_damaged("'halftone.fourth.a.weight': is missing",
+                 [&](Tensors& tensors) { std::erase_if(tensors, is_fourth); });
+  expect_damaged("'a.weight': is missing", [&](Tensors& tensors) {
+    std::erase_if(tensors, [&](const auto& tensor) { return !is_fourth(tensor); });
+  });
+  expect_damaged("'halftone.fourth.a.weight': its bytes do not fit", [&](Tensors& tensors) {
+    std::ranges::find_if(tensors, is_fourth)->shape = {6, 8};
+  });
 }
 
 TEST_F(ModelFiles, RejectBasesThatAreNone) {

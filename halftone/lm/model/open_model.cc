@@ -27,10 +27,10 @@ ModelParts open_gguf(const std::filesystem::path& path) {
   });
 }
 
-ModelParts open_model_file(const std::filesystem::path& path) {
+ModelParts open_model_file(const std::filesystem::path& path, std::optional<std::size_t> bits) {
   auto container = formats::SafetensorsFile::open(path);
   return with_context(path.string(), [&] {
-    const ModelFile file = ModelFile::parse(std::move(container));
+    const ModelFile file = ModelFile::parse(std::move(container), bits);
     return ModelParts{file.description(), Weights(file.description(), file)};
   });
 }
@@ -91,9 +91,15 @@ std::filesystem::path weights_file_of(const std::filesystem::path& folder) {
   return alone;
 }
 
-ModelParts open_model(const std::filesystem::path& path) {
+ModelParts open_model(const std::filesystem::path& path, std::optional<std::size_t> bits) {
+  const bool is_own = !is_folder(path) && path.extension() == ".safetensors";
+  if (is_own) return open_model_file(path, bits);
+  if (bits) {
+    fail(ErrorKind::kUsage, path.string() +
+                                ": bits: expected a file of two precisions, which quantize "
+                                "--nested 3,4 writes as NAME.safetensors");
+  }
   if (is_folder(path)) return open_folder(path);
-  if (path.extension() == ".safetensors") return open_model_file(path);
   const SharedBytes bytes = map_file(path);
   constexpr std::string_view kGgufMagic = "GGUF";
   const bool is_gguf = bytes.bytes.size() >= kGgufMagic.size() &&

@@ -13,7 +13,7 @@ namespace {
 
 FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
                         const compress::MatrixFitOptions& options) {
-  const auto fit = compress::fit_matrix(matrix.values, matrix.metric, *type.encoding, options);
+  const auto fit = fit_to_type(type, matrix.values, matrix.metric, options);
   FittedMatrix fitted{&type, matrix.values.rows(), matrix.values.cols(), encode_fit(fit, type)};
   const std::span<const float> weights(matrix.values.data_handle(), matrix.values.size());
   if (std::ranges::all_of(weights, [](float w) { return w == 0; })) return fitted;

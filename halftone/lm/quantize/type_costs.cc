@@ -194,7 +194,7 @@ compress::Corrections with_bytes(double beside) {
 std::vector<float> quick_errors(MatrixView<const float> w, const WeightType& type,
                                 const compress::Metric<float>& metric) {
   std::vector<float> errors(w.size());
-  const auto fit = compress::fit_matrix(w, metric, *type.encoding, kQuickFit);
+  const auto fit = fit_to_type(type, w, metric, kQuickFit);
   compress::decode(fit, *type.encoding,
                    MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
   for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = w.data_handle()[i] - errors[i];

@@ -49,6 +49,7 @@ void check_rules(const TypeRecipe& recipe, const std::vector<std::string>& names
 }  // namespace
 
 const WeightType& default_table_type(const WeightType& blocks, std::size_t width) {
+  if (blocks.is_nested()) return default_table_type(weight_type("int4/64"), width);
   if (blocks.bits() >= kTableBits && blocks.can_hold(width)) return blocks;
   if (blocks.is_vector()) return weight_type("2x8");
   const WeightType& k_type = weight_type("Q4_K");

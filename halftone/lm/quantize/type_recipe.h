@@ -24,8 +24,9 @@ using v0::TypeRecipe;
 using v0::TypeRule;
 
 /// What embeddings and head get beside blocks of a type: the type itself from 4 bits on, else one
-/// of 4 bits of its family that holds the rows: "2x8"; "Q4_K" or "Q4_0". They are read for every
-/// token, and the next word is chosen by them.
+/// of 4 bits of its family that holds the rows: "2x8"; "Q4_K" or "Q4_0". Beside nested codes they
+/// have one precision, "int4/64". They are read for every token, and the next word is chosen by
+/// them.
 const WeightType& default_table_type(const WeightType& blocks, std::size_t width);
 
 /// What the table of blocks' inputs gets where tables get a type: the type itself, or in place of

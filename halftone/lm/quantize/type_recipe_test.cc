@@ -53,6 +53,11 @@ TEST(TypeRecipe, TablesHaveFourBitsAtLeast) {
   EXPECT_EQ(table_of("Q5_K", 512), "Q5_K");
 }
 
+TEST(TypeRecipe, TablesBesideNestedCodesHaveOnePrecision) {
+  EXPECT_EQ(default_table_type(weight_type("nested3+4"), 576).name, "int4/64");
+  EXPECT_EQ(default_table_type(weight_type("nested3+4"), 96).name, "Q4_0");
+}
+
 /// Scales of a vector basis need the whole table at once.
 TEST(TypeRecipe, TablesOfBlockInputsHaveTypesOfGguf) {
   EXPECT_EQ(block_input_type(weight_type("Q8_0"), 512).name, "Q8_0");

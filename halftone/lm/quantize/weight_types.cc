@@ -12,6 +12,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/compress/fit/nested_fit.h"
+#include "halftone/numerics/nested_encoding.h"
 #include "halftone/numerics/system_encoding.h"
 #include "halftone/numerics/vector_basis.h"
 
@@ -52,6 +54,12 @@ const WeightType* listed_type(std::string_view name) {
   return nullptr;
 }
 
+const WeightType& nested_type() {
+  static const WeightType type{std::string(numerics::kNestedName), nullptr,
+                               numerics::without_owner(numerics::nested_encoding())};
+  return type;
+}
+
 const WeightType& system_type(const numerics::SystemEncoding& encoding) {
   static std::mutex mutex;
   static std::map<const numerics::SystemEncoding*, WeightType> types;
@@ -73,7 +81,7 @@ class RowPacker {
     const std::size_t blocks = type_.blocks_per_row(fit_.cols);
     for (std::size_t b = 0; b < blocks; ++b) {
       std::byte* to = bytes + b * encoding_.block_bytes;
-      if (type_.gguf != nullptr) {
+      if (encoding_.pack != nullptr) {
         pack_levels(row, b, to);
       } else if (type_.is_vector()) {
         pack_vectors(row, b, to);
@@ -169,6 +177,7 @@ std::span<const WeightType> weight_types() {
 
 const WeightType& weight_type(std::string_view name) {
   if (const WeightType* type = listed_type(name)) return *type;
+  if (name == numerics::kNestedName) return nested_type();
   if (const numerics::SystemEncoding* encoding = numerics::system_encoding(name)) {
     return system_type(*encoding);
   }
@@ -185,8 +194,8 @@ const WeightType& weight_type(std::string_view name) {
        "type of weights '" + std::string(name) +
            "': " + (is_known ? "a mixture of types; did you mean " + mostly + "? " : "") +
            "expected one of " + names +
-           "or a number system of up to 8 bits, such as nvfp4, nf4, int3 or int4/64 (halftone "
-           "systems lists them)");
+           "nested3+4, or a number system of up to 8 bits, such as nvfp4, nf4, int3 or int4/64 "
+           "(halftone systems lists them)");
 }
 
 numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) {
@@ -196,6 +205,13 @@ numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) 
   }
   return std::make_shared<const numerics::VectorEncoding>(type.encoding->basis->shared_from_this(),
                                                           factor);
+}
+
+GroupFit fit_to_type(const WeightType& type, MatrixView<const float> weights,
+                     const compress::Metric<float>& metric,
+                     const compress::MatrixFitOptions& options) {
+  return type.is_nested() ? compress::fit_nested(weights, metric, options)
+                          : compress::fit_matrix(weights, metric, *type.encoding, options);
 }
 
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {

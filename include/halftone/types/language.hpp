@@ -42,6 +42,9 @@ HALFTONE_VERSIONED namespace v0 {
     /// is guessed where a text repeats nothing, and verified as GenerateOptions::lookup says: the
     /// text is the same. It has sequences and a context of its own, which take memory.
     std::filesystem::path draft{};
+    /// Of a file of two precisions, which quantize_language_model() writes: 3 or 4; nullopt: 4, or
+    /// any other file. With 3, the rest of the codes is not read.
+    std::optional<std::size_t> bits{};
     /// "cpu", a graphics card as devices() names them: "opencl:0", or "cuda" for the first one; or
     /// "auto": the best card, or the processor where none can run the model. Logits have the same
     /// bits.

@@ -29,7 +29,7 @@ HALFTONE_VERSIONED namespace v0 {
   };
 
   /// The types of a model's matrices: of GGUF such as "Q3_K", vector bases such as "4x8", number
-  /// systems such as "nvfp4"; "keep" leaves matrices as they are.
+  /// systems such as "nvfp4", "nested3+4" of two precisions; "keep" leaves matrices as they are.
   struct TypeRecipe {
     std::string type{};             ///< of the matrices in blocks; empty: they stay as they are
     std::string table_type{};       ///< of embeddings and head; empty: the same, or one of 4 bits
@@ -66,6 +66,9 @@ HALFTONE_VERSIONED namespace v0 {
   /// which type each matrix gets.
   struct LanguageQuantizeOptions : LanguageFitOptions {
     TypeRecipe types{};
+    /// "3,4": matrices in blocks get the type "nested3+4", whose codes of 4 bits begin with codes
+    /// of 3 that are a model too: see LanguageModelOptions::bits. Empty: as `types` says.
+    std::string nested{};
     /// The types of the least predicted loss for a file of so many bytes.
     std::optional<std::uint64_t> size_bytes{};
     /// The same for so many bits per weight of all matrices: above 0, 32 at most.
