@@ -123,6 +123,16 @@ TEST_F(CppLanguageDistill, RefusesWhatCannotBe) {
   student_ = path("fit.txt");
   expect_error(ErrorKind::kUsage, "expected a student that `quantize --text` wrote",
                [&] { (void)distill("x.txt", few_steps()); });
+  student_ = path("nested.safetensors");
+  LanguageQuantizeOptions nested;
+  nested.nested = "3,4";
+  nested.tokenizer = tiny_.tokenizer();
+  nested.samples = 8;
+  nested.held_out = 0;
+  nested.sample_tokens = 32;
+  (void)quantize_language_model(tiny_.path(), texts_, student_, nested);
+  expect_error(ErrorKind::kUnsupported, "codes of two precisions share their scales: not tuned",
+               [&] { (void)distill("x.safetensors", few_steps()); });
   student_ = path("none.safetensors");
   expect_error(ErrorKind::kIo, "none.safetensors",
                [&] { (void)distill("x.safetensors", few_steps()); });
