@@ -10,7 +10,7 @@
 // and writes for each {"name", "text"} or {"error"}. The template is Jinja or the name of a family.
 // Jobs {"template", "variables", "now"} give a template in Jinja its variables, and the seconds
 // since 1970 in UTC for the time. Jobs {"template", "functions", "ends", "answer"} have an answer
-// read for calls: {"content", "calls": [[name, arguments]]}.
+// read for calls: {"content", "calls": [[name, arguments]]}; functions are {"name", "parameters"}.
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -45,8 +45,12 @@ json text_with_variables(const json& job) {
 json calls_of(const json& job) {
   const ChatTemplate found = ChatTemplate::parsed(job["template"].get<std::string>());
   const std::vector<std::string> ends = job["ends"];
+  std::vector<halftone::lm::ToolFunction> functions;
+  for (const json& each : job["functions"]) {
+    functions.push_back({each["name"], each["parameters"].dump()});
+  }
   halftone::lm::ToolCallReader reader(halftone::lm::tool_notation(found, {"<s>", "</s>"}, ends),
-                                      job["functions"], false);
+                                      functions, false);
   json result = {{"content", ""}, {"calls", json::array()}};
   const auto note = [&](const halftone::lm::ToolText& text) {
     result["content"] = result["content"].get<std::string>() + text.content;

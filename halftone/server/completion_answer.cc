@@ -56,10 +56,8 @@ CompletionAnswer::CompletionAnswer(AnswerHead head, const CompletionRequest& req
                                    const lm::ToolNotation* notation)
     : head_(std::move(head)), request_(request), tokenizer_(tokenizer), choices_(num_choices) {
   if (notation == nullptr) return;
-  std::vector<std::string> names;
-  for (const lm::ToolFunction& each : request.tools.functions) names.push_back(each.name);
   for (Choice& choice : choices_) {
-    choice.reader.emplace(*notation, names, request.tools.is_required);
+    choice.reader.emplace(*notation, request.tools.functions, request.tools.is_required);
   }
 }
 
@@ -134,7 +132,7 @@ std::vector<Json> CompletionAnswer::pieces(std::size_t choice, const lm::ToolTex
 
 Json CompletionAnswer::call_json(std::size_t choice, std::size_t index) const {
   const lm::ToolCall& call = choices_[choice].calls.at(index);
-  return {{"id", id_of_call(head_.id, choice, index)},
+  return {{"id", call.id.empty() ? id_of_call(head_.id, choice, index) : call.id},
           {"type", "function"},
           {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "halftone/api/text_generation.h"
-#include "halftone/lm/tools/tool_grammar.h"
+#include "halftone/lm/tools/tool_function.h"
 
 namespace halftone::server {
 

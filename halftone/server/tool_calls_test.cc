@@ -170,10 +170,36 @@ TEST_F(ToolCalls, AreValidWhereTheyAreRequired) {
   EXPECT_EQ(one["message"]["tool_calls"].size(), 1U) << one;
 }
 
+TEST_F(ToolCalls, MayHaveTheirArgumentsOneByOne) {
+  const std::string one =
+      "Well.\n<tool_call>\n<function=add>\n<parameter=a>\n17\n</parameter>\n</function>\n"
+      "</tool_call>";
+  const Json found = choice(one, lm::kTaggedCalls);
+  EXPECT_EQ(found["finish_reason"], "tool_calls");
+  EXPECT_EQ(found["message"]["content"], "Well.");
+  ASSERT_EQ(found["message"]["tool_calls"].size(), 1U);
+  EXPECT_EQ(found["message"]["tool_calls"][0]["function"],
+            Json({{"name", "add"}, {"arguments", "{\"a\": 17}"}}));
+  EXPECT_THAT(ask(one, lm::kTaggedCalls, {{"stream", true}}),
+              HasSubstr(R"({"arguments":"{\"a\": 17}"})"));
+  for (const std::string* chat_template :
+       {&lm::kTaggedCalls, &lm::kTypedCalls, &lm::kPythonCalls}) {
+    const Json required = choice("I will not.", *chat_template, {{"tool_choice", "required"}});
+    ASSERT_FALSE(required["message"]["tool_calls"].empty()) << required;
+    const Json call = required["message"]["tool_calls"][0]["function"];
+    const Json arguments = Json::parse(call["arguments"].get<std::string>());
+    if (call["name"] == "add") {
+      EXPECT_TRUE(arguments["a"].is_number_integer()) << call;
+    } else {
+      EXPECT_TRUE(arguments["word"] == "yes" || arguments["word"] == "no") << call;
+    }
+  }
+}
+
 TEST_F(ToolCalls, SayWhyTheyAreNotThere) {
   EXPECT_THAT(error("{% for message in messages %}{{ message.content }}{% endfor %}"),
               HasSubstr("does not take descriptions of functions"));
-  EXPECT_THAT(error(lm::kArgumentsAsMarkup), HasSubstr("in a notation other than"));
+  EXPECT_THAT(error(lm::kListsAsMarkup), HasSubstr("in a notation other than"));
   const Json odd = {{"type", "function"},
                     {"function", {{"name", "odd"}, {"parameters", {{"not", Json::object()}}}}}};
   EXPECT_THAT(error(lm::kMarkedCalls, {{"tools", Json::array({odd})}, {"tool_choice", "required"}}),

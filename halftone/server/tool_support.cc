@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/lm/tools/tool_grammar.h"
 #include "halftone/server/request_error.h"
 
 namespace halftone::server {

@@ -174,11 +174,10 @@ ChatRequest with_end_mark(const ChatRequest& request, std::string_view mark) {
   return marked;
 }
 
-ChatRequest with_call(const ChatRequest& request, std::string_view name) {
+ChatRequest with_call(const ChatRequest& request, std::string_view name, const std::string& id) {
   OrderedJson messages = parse_messages(request);
   const OrderedJson function = {{"name", name}, {"arguments", OrderedJson::object()}};
-  // Mistral's templates take ids of nine letters and digits only.
-  const OrderedJson call = {{"id", "call00000"}, {"type", "function"}, {"function", function}};
+  const OrderedJson call = {{"id", id}, {"type", "function"}, {"function", function}};
   messages.push_back(
       {{"role", "assistant"}, {"content", ""}, {"tool_calls", OrderedJson::array({call})}});
   ChatRequest calling = request;

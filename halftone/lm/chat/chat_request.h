@@ -69,7 +69,7 @@ std::vector<Message> plain_messages(const ChatRequest& request);
 ChatRequest with_end_mark(const ChatRequest& request, std::string_view mark);
 /// The request with an answer that calls a function of this name.
 /// @throws Error kFormat if messages are malformed
-ChatRequest with_call(const ChatRequest& request, std::string_view name);
+ChatRequest with_call(const ChatRequest& request, std::string_view name, const std::string& id);
 
 /// The request whose messages have thoughts under all the names that templates read:
 /// "reasoning_content" and "thinking", beside "reasoning".

@@ -2,6 +2,7 @@
 #include "halftone/lm/chat/chat_template.h"
 
 #include <algorithm>
+#include <array>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/chat/family_writer.h"
@@ -58,15 +59,33 @@ ChatText up_to_mark(ChatText chat) {
   return chat;
 }
 
-/// The name of a function that is called where a text ends in front of a name.
-constexpr std::string_view kCallMark = "name_of_function";
+/// Names of functions of one length, without a beginning in common.
+constexpr std::array<std::string_view, 2> kCalled = {"name_of_function", "function_of_name"};
 
-ChatText up_to_call(ChatText chat) {
-  const std::size_t at = chat.text.rfind(kCallMark);
-  if (at == std::string::npos) fail(ErrorKind::kUsage, "does not write calls of functions");
-  chat.text.resize(at);
-  chat.is_template.resize(at);
-  return chat;
+/// The text of a conversation up to the name of a function that is called: calls of two names
+/// differ first there.
+ChatText up_to_call(const ChatTemplate::Writer& writer, const ChatRequest& request,
+                    const ChatMarks& marks) {
+  const auto text_of = [&](std::string_view name, const std::string& id) {
+    ChatRequest calling = with_call(request, name, id);
+    calling.adds_answer = false;
+    return writer.write(calling, marks);
+  };
+  // Mistral's templates take ids of nine letters and digits only; with others the id has the name.
+  for (const bool has_name : {false, true}) {
+    const auto id_of = [&](std::string_view name) {
+      return has_name ? "functions." + std::string(name) + ":0" : "call00000";
+    };
+    ChatText chat = text_of(kCalled[0], id_of(kCalled[0]));
+    const std::string other = text_of(kCalled[1], id_of(kCalled[1])).text;
+    const auto at =
+        static_cast<std::size_t>(std::ranges::mismatch(chat.text, other).in1 - chat.text.begin());
+    if (at == chat.text.size()) continue;
+    chat.text.resize(at);
+    chat.is_template.resize(at);
+    return chat;
+  }
+  fail(ErrorKind::kUsage, "does not write calls of functions");
 }
 
 }  // namespace
@@ -77,11 +96,7 @@ ChatText ChatTemplate::render(const ChatRequest& request, const ChatMarks& marks
   return with_context(context, [&] {
     const ChatRequest complete = with_thoughts(request);
     if (complete.messages == "[]") fail(ErrorKind::kUsage, "expected a message, found none");
-    if (request.begins_call) {
-      ChatRequest calling = with_call(complete, kCallMark);
-      calling.adds_answer = false;
-      return up_to_call(writer_->write(calling, marks));
-    }
+    if (request.begins_call) return up_to_call(*writer_, complete, marks);
     if (!request.continues_last) return writer_->write(complete, marks);
     ChatRequest marked = with_end_mark(complete, kEndMark);
     marked.adds_answer = false;

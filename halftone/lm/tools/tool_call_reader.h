@@ -3,18 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "halftone/lm/tools/tool_notation.h"
+#include "halftone/lm/tools/notation_match.h"
+#include "halftone/lm/tools/parameter_reader.h"
 
 namespace halftone::lm {
 
 struct ToolCall {
   std::string name;
   std::string arguments;  ///< an object in JSON
+  std::string id{};       ///< where the notation has ids of its own; else empty
 };
 
 /// What is certain of a text: content, and calls behind it.
@@ -27,9 +29,9 @@ struct ToolText {
 /// no call of a known function with an object in JSON is content.
 class ToolCallReader {
  public:
-  /// @param names       of the functions
   /// @param is_in_call  whether the text begins with the name of a function
-  ToolCallReader(ToolNotation notation, std::vector<std::string> names, bool is_in_call);
+  ToolCallReader(ToolNotation notation, const std::vector<ToolFunction>& functions,
+                 bool is_in_call);
 
   /// Takes more of the text.
   ToolText push(std::string_view text);
@@ -37,17 +39,20 @@ class ToolCallReader {
   ToolText finish();
 
  private:
-  enum class Fit : std::uint8_t { kNo, kBegun, kYes };
-  struct Match {
-    Fit fit = Fit::kNo;
-    std::size_t end = 0;  ///< behind what fits
+  struct Function {
+    std::string name;
+    std::map<std::string, JsonTypes> types;  ///< of parameters
   };
 
-  /// Whether a part of the notation is somewhere in the text.
   [[nodiscard]] Match match(std::size_t at, std::string_view part) const;
   [[nodiscard]] Match match_object(std::size_t at) const;
   /// A name with arguments.
-  [[nodiscard]] Match match_call(std::size_t at, ToolCall& call) const;
+  /// @param middle  what is between the two
+  [[nodiscard]] Match match_call(std::size_t at, const std::string& middle, ToolCall& call) const;
+  [[nodiscard]] Match match_arguments(std::size_t at, const std::string& middle,
+                                      const Function& function, ToolCall& call) const;
+  /// A call with what is in front of it.
+  [[nodiscard]] Match match_begin(std::size_t at, ToolCall& call) const;
   /// Each takes from the text what is certain. @return whether there may be more to take
   bool take_content(bool is_last, ToolText& found);
   bool take_next(bool is_last, ToolText& found);
@@ -55,7 +60,7 @@ class ToolCallReader {
   void take_call(const Match& behind, ToolCall call, ToolText& found);
 
   ToolNotation notation_;
-  std::vector<std::string> names_;
+  std::vector<Function> functions_;
   enum class State : std::uint8_t { kContent, kName, kBehind };
   State state_;
   std::string text_;  ///< that is not certain yet

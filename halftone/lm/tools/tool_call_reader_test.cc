@@ -17,7 +17,7 @@ const ToolNotation kBare{"{\"name\": \"", "\", \"parameters\": ", "", "}"};
 /// "content|name(arguments)name(arguments)", of a text that comes in pieces.
 std::string read(const ToolNotation& notation, const std::string& text, bool is_in_call = false,
                  std::size_t piece = 1) {
-  ToolCallReader reader(notation, {"add", "add_all", "now"}, is_in_call);
+  ToolCallReader reader(notation, {{"add", ""}, {"add_all", ""}, {"now", ""}}, is_in_call);
   std::string content;
   std::string calls;
   const auto note = [&](const ToolText& found) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/tools/tool_grammar.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/constrain/json_schema.h"
+#include "halftone/lm/tools/parameter_grammar.h"
 
 namespace halftone::lm {
 namespace {
@@ -18,19 +19,53 @@ constexpr std::size_t kIdLength = 9;
 constexpr const char* kNoParameters =
     R"({"type": "object", "properties": {}, "additionalProperties": false})";
 
-/// A part of a notation, with ids where it has them.
-Choices part_choices(Grammar& grammar, const std::string& part) {
-  std::vector<Choices> parts{{{}}};
-  for (std::size_t at = 0; at < part.size();) {
-    const std::size_t mark = std::min(part.find(ToolNotation::kId, at), part.size());
-    if (mark > at) parts.push_back(grammar.text(part.substr(at, mark - at)));
-    if (mark < part.size()) {
-      const Choices character = grammar.characters({{'0', '9'}, {'A', 'Z'}, {'a', 'z'}});
-      parts.push_back(grammar.repeat(character, kIdLength, kIdLength));
-    }
-    at = mark + 1;
+/// Digits in a number of a call.
+constexpr std::size_t kMaxDigits = 3;
+
+/// What a sign of a notation is in a call; nullopt of a character that is itself.
+std::optional<Choices> sign_choices(Grammar& grammar, char sign, const std::string& name) {
+  const CharacterRange digits{'0', '9'};
+  switch (sign) {
+    case ToolNotation::kId:
+      return grammar.repeat(grammar.characters({digits, {'A', 'Z'}, {'a', 'z'}}), kIdLength,
+                            kIdLength);
+    case ToolNotation::kNumber:
+      return grammar.repeat(grammar.characters({digits}), 1, kMaxDigits);
+    case ToolNotation::kName:
+      return grammar.text(name);
+    default:
+      return std::nullopt;
   }
+}
+
+/// A part of a notation in a call of a function.
+Choices part_choices(Grammar& grammar, const std::string& part, const std::string& name) {
+  std::vector<Choices> parts{{{}}};
+  std::string text;
+  const auto add_text = [&] {
+    if (!text.empty()) parts.push_back(grammar.text(std::exchange(text, "")));
+  };
+  for (const char c : part) {
+    if (auto sign = sign_choices(grammar, c, name)) {
+      add_text();
+      parts.push_back(*std::move(sign));
+    } else {
+      text += c;
+    }
+  }
+  add_text();
   return grammar.sequence(std::move(parts));
+}
+
+/// What is behind the name of a function.
+Choices argument_choices(Grammar& grammar, const ToolNotation& notation, const Choices& middle,
+                         const ToolFunction& function) {
+  if (notation.parameters) {
+    return parameter_choices(grammar, *notation.parameters, middle, function);
+  }
+  const std::string& schema = function.parameters;
+  Choices arguments = add_schema(grammar, schema.empty() ? kNoParameters : schema);
+  return grammar.sequence({middle, std::move(arguments)});
 }
 
 }  // namespace
@@ -38,22 +73,22 @@ Choices part_choices(Grammar& grammar, const std::string& part) {
 Grammar grammar_of_calls(const ToolNotation& notation, std::span<const ToolFunction> functions,
                          bool is_single) {
   Grammar grammar;
-  const Choices middle = grammar.shared(part_choices(grammar, notation.middle));
   std::vector<Choices> calls;
   for (const ToolFunction& function : functions) {
-    const std::string& schema = function.parameters;
-    calls.push_back(with_context("function " + function.name, [&] {
-      Choices arguments = add_schema(grammar, schema.empty() ? kNoParameters : schema);
-      return grammar.sequence({grammar.text(function.name), middle, std::move(arguments)});
+    const std::string& name = function.name;
+    const Choices middle = grammar.shared(part_choices(grammar, notation.middle, name));
+    calls.push_back(with_context("function " + name, [&] {
+      Choices arguments = argument_choices(grammar, notation, middle, function);
+      return grammar.sequence({grammar.text(name), std::move(arguments)});
     }));
   }
   const Choices call = grammar.shared(Grammar::either(std::move(calls)));
   std::vector<Choices> parts{call};
   if (!is_single && !notation.between.empty()) {
-    const Choices next = grammar.sequence({part_choices(grammar, notation.between), call});
+    const Choices next = grammar.sequence({part_choices(grammar, notation.between, ""), call});
     parts.push_back(grammar.repeat(next, 0, kMaxCalls - 1));
   }
-  parts.push_back(part_choices(grammar, notation.end));
+  parts.push_back(part_choices(grammar, notation.end, ""));
   const Symbol root = grammar.declare("root");
   grammar.define(root, grammar.sequence(std::move(parts)));
   grammar.set_root(root);

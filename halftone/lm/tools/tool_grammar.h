@@ -6,19 +6,15 @@
 #include <string>
 
 #include "halftone/lm/constrain/grammar.h"
+#include "halftone/lm/tools/tool_function.h"
 #include "halftone/lm/tools/tool_notation.h"
 
 namespace halftone::lm {
 
-struct ToolFunction {
-  std::string name;
-  std::string parameters;  ///< a JSON schema; empty: it has none
-};
-
 /// Calls of some functions in a notation, from the name of the first one on; their arguments follow
 /// the schemas.
 /// @param is_single  whether it is one call only
-/// @throws Error as grammar_of_schema(), naming the function
+/// @throws Error as grammar_of_schema() and parameter_choices(), naming the function
 Grammar grammar_of_calls(const ToolNotation& notation, std::span<const ToolFunction> functions,
                          bool is_single);
 

@@ -37,7 +37,7 @@ TEST(ToolNotations, SayWhatTheyDoNotFollow) {
     (void)notation_of("{% for message in messages %}{{ message.content }}{% endfor %}");
   });
   expect_error(ErrorKind::kUnsupported, "in a notation other than",
-               [] { (void)notation_of(kArgumentsAsMarkup); });
+               [] { (void)notation_of(kListsAsMarkup); });
   // A call that nothing marks, and one whose mark ends answers.
   for (const std::string_view mark : {"", "</s>"}) {
     expect_error(ErrorKind::kUnsupported, "in a notation other than", [&] {
@@ -50,7 +50,7 @@ TEST(ToolNotations, SayWhatTheyDoNotFollow) {
     (void)notation_of(
         "{{ tools | tojson }}{{ messages[-1].content }}"
         "{% for call in messages[-1].tool_calls %}<call>{{ call.function.name }}"
-        "<{{ loop.index }}>{{ call.function.arguments | tojson }}{% endfor %}");
+        "<{{ 'a' if loop.first else 'b' }}>{{ call.function.arguments | tojson }}{% endfor %}");
   });
 }
 
