@@ -96,9 +96,13 @@ class ModelSource {
   /// @throws Error as open_token_model()
   std::unique_ptr<TextEmbedder> embedder() {
     const lm::Pooling pooling = lm::pooling_of(path_);
+    return std::make_unique<TextEmbedder>(decoder(embedder_graphs(), ""), model_.description.width,
+                                          pooling);
+  }
+  /// @throws Error kMemory if there is too little for their sequences
+  lm::DecoderGraphs embedder_graphs() {
     require_memory_of(kEmbeddedTexts);
-    return std::make_unique<TextEmbedder>(decoder(graphs(kEmbeddedTexts, true), ""),
-                                          model_.description.width, pooling);
+    return graphs(kEmbeddedTexts, true);
   }
 
  private:
@@ -149,17 +153,28 @@ std::optional<lm::RankModel> open_part(const std::filesystem::path& path,
     trained_context = source.trained_context();
     return source.graphs();
   };
-  return lm::open_on_ranks(options.ranks, make,
-                           {.threads = how.threads, .execution = how.execution});
+  auto part =
+      lm::open_on_ranks(options.ranks, make, {.threads = how.threads, .execution = how.execution});
+  if (part) {
+    part->rows->set_companion(
+        [path, options] { return ModelSource(path, options).embedder_graphs(); });
+  }
+  return part;
 }
 
 OpenedTokenModel open_on_all_ranks(const std::filesystem::path& path, const OpenOptions& options) {
   OpenedTokenModel opened{.device = "cpu"};
   std::optional<lm::RankModel> part = open_part(path, options, opened.trained_context);
+  lm::RankRows* const rows = part->rows.get();  // the model owns them
   opened.model = std::make_unique<lm::Decoder>(std::move(part->graphs),
                                                decoder_options(options, ""), std::move(part->rows));
-  opened.open_embedder = []() -> std::unique_ptr<TextEmbedder> {
-    fail(ErrorKind::kUnsupported, "vectors of texts: expected one process, found several");
+  opened.open_embedder = [rows, path, options] {
+    const lm::Pooling pooling = lm::pooling_of(path);
+    const std::size_t width = lm::open_model(path).description.width;
+    lm::RankModel rank = rows->open_companion();
+    auto model = std::make_unique<lm::Decoder>(std::move(rank.graphs), decoder_options(options, ""),
+                                               std::move(rank.rows));
+    return std::make_unique<TextEmbedder>(std::move(model), width, pooling);
   };
   return opened;
 }

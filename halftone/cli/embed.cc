@@ -50,10 +50,12 @@ void write_vectors(const std::string& path, const std::vector<std::vector<float>
 }
 
 void run(const EmbedVerbOptions& options, const Machine& machine) {
-  if (!machine.is_first()) return;
+  if (follows(options.language.model, options.language.open, options.common, machine)) return;
   apply(options.common);
   const std::vector<std::string> texts = texts_of(options);
-  const TextModel model = TextModel::open(options.language.model, options.language.open);
+  OpenOptions open = options.language.open;
+  open.ranks = machine.ranks();
+  const TextModel model = TextModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const std::vector<std::vector<float>> vectors = embed(model, texts, options.dimensions);
   if (!options.output.empty()) write_vectors(options.output, vectors);

@@ -98,6 +98,7 @@ RankOptions of_decoders(RankOptions options) {
 
 struct RankRows::Order {
   Work work = Work::kEnd;
+  std::int32_t is_companion = 0;  ///< whose work it is
   std::int32_t count = 0;
   std::array<std::int32_t, kFewNumbers + 1> numbers{};
 };
@@ -105,6 +106,7 @@ struct RankRows::Order {
 RankRows::RankRows(const DecoderGraphs& graphs, std::shared_ptr<spmd::Transport> transport,
                    const RankOptions& options)
     : transport_(std::move(transport)),
+      options_(options),
       sequences_(sequences_of(graphs.body)),
       body_(graphs.body, options.min_rows, *transport_, options.threads, options.execution),
       head_(graphs.head, options.min_rows, *transport_, options.threads, options.execution) {}
@@ -129,7 +131,7 @@ void RankRows::together(const Body& body) {
 }
 
 void RankRows::tell(Work work, std::span<const std::int32_t> numbers) {
-  Order order{work, static_cast<std::int32_t>(numbers.size()), {}};
+  Order order{work, is_companion_ ? 1 : 0, static_cast<std::int32_t>(numbers.size()), {}};
   std::ranges::copy(numbers.first(std::min(numbers.size(), kFewNumbers)), order.numbers.begin());
   broadcast(*transport_, std::as_writable_bytes(std::span(&order, 1)));
   if (numbers.size() <= kFewNumbers) return;
@@ -147,8 +149,36 @@ void RankRows::follow() {
       numbers.resize(count);
       if (count > kFewNumbers) broadcast(*transport_, std::as_writable_bytes(std::span(numbers)));
       if (order.work == Work::kEnd) return;
-      work(order.work, numbers);
+      RankRows& rows = order.is_companion == 0 ? *this : *companion_;
+      rows.work(order.work, numbers);
     }
+  });
+}
+
+RankModel RankRows::open_companion() {
+  const std::scoped_lock lock(*turn_);
+  together([&] { tell(Work::kCompanion, {}); });
+  RankModel model = *open_on_ranks(transport_, make_companion_, options_);
+  model.rows->leads_ = false;  // it lets no one go
+  model.rows->is_companion_ = true;
+  model.rows->turn_ = turn_;
+  return model;
+}
+
+void RankRows::follow_companion() {
+  try {
+    companion_ = std::move(open_on_ranks(transport_, make_companion_, options_)->rows);
+  } catch (const Error&) {
+    companion_.reset();  // the first rank reports why
+  }
+}
+
+template <typename Body>
+void RankRows::on_all(Work work, std::span<const std::int32_t> numbers, const Body& body) {
+  const std::scoped_lock lock(*turn_);
+  together([&] {
+    tell(work, numbers);
+    body();
   });
 }
 
@@ -156,6 +186,7 @@ void RankRows::work(Work work, std::span<const std::int32_t> numbers) {
   if (work == Work::kBody) body(numbers);
   if (work == Work::kHead) head(numbers);
   if (work == Work::kCopy) copy(numbers);
+  if (work == Work::kCompanion) follow_companion();
 }
 
 void RankRows::run_body(std::span<const DecoderRow> rows) {
@@ -164,10 +195,7 @@ void RankRows::run_body(std::span<const DecoderRow> rows) {
     numbers.insert(numbers.end(), {row.token, static_cast<std::int32_t>(row.sequence),
                                    static_cast<std::int32_t>(row.position)});
   }
-  together([&] {
-    tell(Work::kBody, numbers);
-    body(numbers);
-  });
+  on_all(Work::kBody, numbers, [&] { body(numbers); });
 }
 
 void RankRows::body(std::span<const std::int32_t> numbers) {
@@ -192,10 +220,7 @@ void RankRows::run_head(std::size_t rows, std::span<const std::size_t> wanted,
                         std::span<float> logits) {
   std::vector<std::int32_t> numbers = {static_cast<std::int32_t>(rows)};
   for (const std::size_t row : wanted) numbers.push_back(static_cast<std::int32_t>(row));
-  together([&] {
-    tell(Work::kHead, numbers);
-    head(numbers);
-  });
+  on_all(Work::kHead, numbers, [&] { head(numbers); });
   std::memcpy(logits.data(), head_.output(wanted.size()).data(), logits.size_bytes());
 }
 
@@ -215,10 +240,7 @@ void RankRows::head(std::span<const std::int32_t> numbers) {
 bool RankRows::copy_front(std::size_t from, std::size_t to, std::size_t length) {
   const std::array numbers = {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to),
                               static_cast<std::int32_t>(length)};
-  together([&] {
-    tell(Work::kCopy, numbers);
-    copy(numbers);
-  });
+  on_all(Work::kCopy, numbers, [&] { copy(numbers); });
   return true;
 }
 

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -17,6 +19,8 @@
 #include "halftone/spmd/transport.hpp"
 
 namespace halftone::lm {
+
+struct RankModel;
 
 struct RankOptions {
   int threads = 1;
@@ -38,6 +42,12 @@ class RankRows final : public RowRunner {
   /// On the first rank, before all other functions: the others follow now.
   void lead() { leads_ = true; }
 
+  /// On all ranks: how another model is made that the same followers run beside this one.
+  void set_companion(std::function<DecoderGraphs()> make) { make_companion_ = std::move(make); }
+  /// On the first rank: that model. It must not outlive this; any thread may use either.
+  /// @throws Error as open_on_ranks(); this one goes on
+  RankModel open_companion();
+
   void run_body(std::span<const DecoderRow> rows) override;
   void run_head(std::size_t rows, std::span<const std::size_t> wanted,
                 std::span<float> logits) override;
@@ -48,7 +58,7 @@ class RankRows final : public RowRunner {
   void follow();
 
  private:
-  enum class Work : std::int32_t { kEnd, kBody, kHead, kCopy };
+  enum class Work : std::int32_t { kEnd, kBody, kHead, kCopy, kCompanion };
   /// The start of a message, in one piece: the work and the first of its numbers.
   struct Order;
   /// Tells the others what comes.
@@ -57,12 +67,21 @@ class RankRows final : public RowRunner {
   void body(std::span<const std::int32_t> numbers);
   void head(std::span<const std::int32_t> numbers);
   void copy(std::span<const std::int32_t> numbers);
+  void follow_companion();
+  /// Does the same on all ranks, one thing at a time.
+  template <typename Body>
+  void on_all(Work work, std::span<const std::int32_t> numbers, const Body& body);
   /// Does something that ends all ranks if it fails.
   template <typename Body>
   void together(const Body& body);
 
   std::shared_ptr<spmd::Transport> transport_;  // shared with the program's devices
+  RankOptions options_;
   bool leads_ = false;
+  bool is_companion_ = false;
+  std::function<DecoderGraphs()> make_companion_;
+  std::unique_ptr<RankRows> companion_;  ///< on other ranks than the first
+  std::shared_ptr<std::mutex> turn_ = std::make_shared<std::mutex>();  // shared with a companion
   std::size_t sequences_;
   StagedGraph body_;
   StagedGraph head_;

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <thread>
+#include <utility>
 
 #include "halftone/ir/testing.h"
 #include "halftone/lm/decode/decoder.h"
@@ -92,6 +94,43 @@ TEST(RankRows, HaveTheBitsOfOneProcess) {
   for (const char* architecture :
        {"llama", "qwen3", "gemma2", "gemma3", "phi3", "gpt2", "bitnet", "olmo2"}) {
     expect_same(small_description(architecture));
+  }
+}
+
+TEST(RankRows, RunAnotherModelBesideTheirs) {
+  const Description d = small_description("llama");
+  const Description other = small_description("qwen3");
+  const auto graphs = [](const Description& each) {
+    return graphs_of(each, ir::CacheNumbers::kFloat32);
+  };
+  Decoder alone(graphs(d), {.rows = 8});
+  Decoder other_alone(graphs(other), {.rows = 8});
+  const std::vector<float> want = logits_of(alone);
+  const std::vector<float> want_other = logits_of(other_alone);
+  for (const std::size_t ranks : {1U, 3U}) {
+    const auto body = [&](const std::shared_ptr<spmd::Transport>& transport) {
+      auto model = open_on_ranks(transport, [&] { return graphs(d); },
+                                 {.threads = 1, .min_rows = 1, .execution = {}});
+      bool fails = transport->rank() != 0 || ranks == 1;
+      model->rows->set_companion([&, fails]() mutable {
+        if (std::exchange(fails, false)) fail(ErrorKind::kMemory, "full");
+        return graphs(other);
+      });
+      if (transport->rank() != 0) {
+        model->rows->follow();
+        return 0;
+      }
+      RankRows* const rows = model->rows.get();
+      Decoder decoder(std::move(model->graphs), {.rows = 8}, std::move(model->rows));
+      expect_error(ErrorKind::kMemory, "full", [&] { (void)rows->open_companion(); });
+      RankModel companion = rows->open_companion();
+      Decoder beside(std::move(companion.graphs), {.rows = 8}, std::move(companion.rows));
+      std::thread thread([&] { EXPECT_EQ(logits_of(beside), want_other); });
+      EXPECT_EQ(logits_of(decoder), want);
+      thread.join();
+      return 0;
+    };
+    spmd::LocalRanks(ranks).run(body);
   }
 }
 
