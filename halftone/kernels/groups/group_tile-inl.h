@@ -26,6 +26,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kTileVectors = HWY_TARGET <= HWY_AVX3 || HALFTONE_USES_SDOT ? 4 : 2;
 constexpr std::size_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 3 : 4;
 static_assert(kStripVectors % kTileVectors == 0);
+/// The same where vectors of codes become bytes in registers.
+constexpr std::size_t kCodeTileVectors = 2;
+constexpr std::size_t kCodeTileRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
 
 template <class Codes, std::size_t... kQuads>
 HWY_INLINE void DecodeUnit(const Codes& codes, const std::uint8_t* HWY_RESTRICT planes,
@@ -51,94 +54,152 @@ void DecodeTile(const Codes& codes, const StripBlock& w, std::size_t units,
   }
 }
 
-/// What the kernel of bytes needs to know of codes.
+/// The bytes of a decoded block, as codes.
 template <bool kIsSigned, int kShift>
 struct TileBytes {
+  static constexpr std::size_t kUnitBytes = kGroupUnitInputs / 4 * kPlaneVector;
+  static constexpr bool kSigned = kIsSigned;
   static constexpr int kStepShift = kShift;
-  static HALFTONE_VNNI HWY_INLINE VInts Add(VInts acc, VBytes bytes, Quad x) {
-    if constexpr (kIsSigned) {
-      return AddLevelProducts(acc, bytes, x);
-    } else {
-      return AddByteProducts(acc, bytes, x);
-    }
+
+  template <std::size_t kQuad>
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT bytes, std::size_t at) const {
+    return hn::Load(DBytes(), bytes + kQuad * kPlaneVector + at);
   }
+
+  int bias;
 };
 
-/// integers[r][v] = the products of a piece.
+/// sums[r][v] += products of four inputs.
 /// @param x  of each row
-template <class Bytes, std::size_t kPiece, std::size_t kRows>
-HALFTONE_VNNI HWY_INLINE void SumTilePiece(const std::uint8_t* HWY_RESTRICT bytes,
-                                           const std::int8_t* const* x, std::size_t first_input,
-                                           VInts (&integers)[kRows][kTileVectors]) {
-  HALFTONE_UNROLL for (auto& row : integers) {
-    HALFTONE_UNROLL for (VInts& sum : row) sum = hn::Zero(DInts());
+template <class Codes, std::size_t kQuad, std::size_t kRows, std::size_t kVectors>
+HALFTONE_VNNI HWY_INLINE void AddTileQuad(const Codes& codes,
+                                          const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
+                                          const std::int8_t* const* x, std::size_t first_input,
+                                          VInts (&sums)[kRows][kVectors]) {
+  VBytes level[kVectors];
+  HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    level[v] = Keep(codes.template Bytes<kQuad>(planes, at + v * kGroupBytes));
   }
-  HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece / 4; ++q) {
-    VBytes level[kTileVectors];
-    HALFTONE_UNROLL for (std::size_t v = 0; v < kTileVectors; ++v) {
-      level[v] = Keep(hn::Load(DBytes(), bytes + q * kPlaneVector + v * kGroupBytes));
-    }
-    HALFTONE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      const Quad inputs = Keep(LoadQuad(x[r] + first_input + q * 4));
-      HALFTONE_UNROLL for (std::size_t v = 0; v < kTileVectors; ++v) {
-        integers[r][v] = Bytes::Add(integers[r][v], level[v], inputs);
+  HALFTONE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    const Quad inputs = Keep(LoadQuad(x[r] + first_input + kQuad * 4));
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      if constexpr (Codes::kSigned) {
+        sums[r][v] = AddLevelProducts(sums[r][v], level[v], inputs);
+      } else {
+        sums[r][v] = AddByteProducts(sums[r][v], level[v], inputs);
       }
     }
   }
 }
 
-/// sums[r] += the products of a block and kRows rows.
-/// @param bytes  of the block
-/// @param bias   of the levels
-/// @param sums   [kRows, 64]
-template <class Bytes, std::size_t kPiece, std::size_t kRows>
-HALFTONE_VNNI void AddTileRows(const StripBlock& w, const std::uint8_t* HWY_RESTRICT bytes,
-                               int bias, const PieceInputs* x, float* HWY_RESTRICT sums) {
+/// The same of quads of a unit.
+template <class Codes, std::size_t kFirst, std::size_t kRows, std::size_t kVectors,
+          std::size_t... kQuads>
+HALFTONE_VNNI HWY_INLINE void AddTileQuads(const Codes& codes,
+                                           const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
+                                           const std::int8_t* const* x, std::size_t first_input,
+                                           VInts (&sums)[kRows][kVectors],
+                                           std::index_sequence<kQuads...> /*quads*/) {
+  (AddTileQuad<Codes, kFirst + kQuads>(codes, planes, at, x, first_input, sums), ...);
+}
+
+/// Rows of activations with a block of weights.
+template <std::size_t kRows>
+struct TileInputs {
+  const PieceInputs* of;            ///< of each row
+  const std::int8_t* codes[kRows];  ///< the same
+};
+
+/// acc[r][v] += the products of piece `p`.
+/// @param planes  of the piece's first unit
+/// @param first   vector of the strip
+template <class Codes, PieceQuads kPiece, std::size_t kRows, std::size_t kVectors>
+HALFTONE_VNNI HWY_INLINE void AddTilePiece(const Codes& codes, const StripBlock& w,
+                                           const std::uint8_t* HWY_RESTRICT planes,
+                                           std::size_t first, std::size_t p,
+                                           const TileInputs<kRows>& x,
+                                           VGroupFloats (&acc)[kRows][kVectors]) {
+  constexpr std::size_t kInputs = kPiece.units * kPiece.count * 4;
   const DGroupFloats d;
-  const std::int8_t* codes[kRows];
-  for (std::size_t r = 0; r < kRows; ++r) codes[r] = x[r].codes;
-  for (std::size_t first = 0; first < kStripVectors; first += kTileVectors) {
-    VGroupFloats acc[kRows][kTileVectors];
-    HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kTileVectors; ++i) {
-      const std::size_t lane = (first + i % kTileVectors) * kGroupLanes;
-      acc[i / kTileVectors][i % kTileVectors] =
-          hn::Load(d, sums + i / kTileVectors * kStripRows + lane);
+  VInts sums[kRows][kVectors];
+  HALFTONE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    const VInts first_sum =
+        Codes::kStepShift > 0 ? hn::Zero(DInts()) : hn::Set(DInts(), codes.bias * x.of[r].sums[p]);
+    HALFTONE_UNROLL for (VInts& sum : sums[r]) sum = first_sum;
+  }
+  HALFTONE_UNROLL for (std::size_t unit = 0; unit < kPiece.units; ++unit) {
+    AddTileQuads<Codes, kPiece.first>(codes, planes + unit * Codes::kUnitBytes, first * kGroupBytes,
+                                      x.codes,
+                                      p * kInputs + unit * kGroupUnitInputs - kPiece.first * 4,
+                                      sums, std::make_index_sequence<kPiece.count>());
+  }
+  const std::size_t at = (p >> w.group_shift) * kStripRows + first * kGroupLanes;
+  HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kVectors; ++i) {
+    const std::size_t r = i % kRows;
+    const std::size_t v = i / kRows;
+    VInts sum = sums[r][v];
+    if constexpr (Codes::kStepShift > 0) {
+      sum = hn::Add(hn::ShiftLeft<Codes::kStepShift>(sum),
+                    hn::Set(DInts(), codes.bias * x.of[r].sums[p]));
     }
-    for (std::size_t p = 0; p < w.pieces; ++p) {
-      VInts integers[kRows][kTileVectors];
-      SumTilePiece<Bytes, kPiece, kRows>(bytes + p * kPiece * kStripRows + first * kGroupBytes,
-                                         codes, p * kPiece, integers);
-      const std::size_t at = (p >> w.group_shift) * kStripRows + first * kGroupLanes;
-      HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kTileVectors; ++i) {
-        const std::size_t r = i % kRows;
-        const std::size_t v = i / kRows;
-        VInts sum = hn::ShiftLeft<Bytes::kStepShift>(integers[r][v]);
-        sum = hn::Add(sum, hn::Set(DInts(), bias * x[r].sums[p]));
-        const VGroupFloats scale = hn::Load(d, w.scales + at + v * kGroupLanes);
-        acc[r][v] = FoldPiece(acc[r][v], sum, scale, hn::Set(d, x[r].scales[p]));
-      }
-      if (w.offsets == nullptr) continue;
-      HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kTileVectors; ++i) {
-        const std::size_t r = i % kRows;
-        const std::size_t v = i / kRows;
-        const VGroupFloats offset = hn::Load(d, w.offsets + at + v * kGroupLanes);
-        acc[r][v] = hn::Add(acc[r][v], hn::Mul(offset, hn::Set(d, x[r].shares[p])));
-      }
+    const VGroupFloats scale = hn::Load(d, w.scales + at + v * kGroupLanes);
+    acc[r][v] = FoldPiece(acc[r][v], sum, scale, hn::Set(d, x.of[r].scales[p]));
+  }
+  if (w.offsets == nullptr) return;
+  HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kVectors; ++i) {
+    const std::size_t r = i % kRows;
+    const std::size_t v = i / kRows;
+    const VGroupFloats offset = hn::Load(d, w.offsets + at + v * kGroupLanes);
+    acc[r][v] = hn::Add(acc[r][v], hn::Mul(offset, hn::Set(d, x.of[r].shares[p])));
+  }
+}
+
+/// sums[r] += the products of a block and kRows rows.
+/// @param planes  of the block
+/// @param sums    [kRows, 64]
+template <class Codes, std::size_t kPiece, std::size_t kRows, std::size_t kVectors>
+HALFTONE_VNNI void AddTileRows(const Codes& codes, const StripBlock& w,
+                               const std::uint8_t* HWY_RESTRICT planes, const PieceInputs* x,
+                               float* HWY_RESTRICT sums) {
+  constexpr std::size_t kUnitPieces = kPiece < kGroupUnitInputs ? kGroupUnitInputs / kPiece : 1;
+  constexpr std::size_t kStepBytes = Codes::kUnitBytes * (kPiece * kUnitPieces / kGroupUnitInputs);
+  const DGroupFloats d;
+  TileInputs<kRows> inputs{x, {}};
+  for (std::size_t r = 0; r < kRows; ++r) inputs.codes[r] = x[r].codes;
+  const std::uint8_t* ahead = w.ahead;
+  for (std::size_t first = 0; first < kStripVectors; first += kVectors) {
+    VGroupFloats acc[kRows][kVectors];
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kVectors; ++i) {
+      const std::size_t lane = (first + i % kVectors) * kGroupLanes;
+      acc[i / kVectors][i % kVectors] = hn::Load(d, sums + i / kVectors * kStripRows + lane);
     }
-    HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kTileVectors; ++i) {
-      const std::size_t lane = (first + i % kTileVectors) * kGroupLanes;
-      hn::Store(acc[i / kTileVectors][i % kTileVectors], d,
-                sums + i / kTileVectors * kStripRows + lane);
+    const std::uint8_t* from = planes;
+    for (std::size_t p = 0; p < w.pieces; p += kUnitPieces) {
+      if (ahead != nullptr) {
+        PrefetchFar(ahead, kStepBytes * kVectors / kStripVectors);
+        ahead += kStepBytes * kVectors / kStripVectors;
+      }
+      AddTilePiece<Codes, QuadsOf(kPiece, 0)>(codes, w, from, first, p, inputs, acc);
+      if constexpr (kUnitPieces == 2) {
+        AddTilePiece<Codes, QuadsOf(kPiece, 1)>(codes, w, from, first, p + 1, inputs, acc);
+      }
+      from += kStepBytes;
+    }
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kVectors; ++i) {
+      const std::size_t lane = (first + i % kVectors) * kGroupLanes;
+      hn::Store(acc[i / kVectors][i % kVectors], d, sums + i / kVectors * kStripRows + lane);
     }
   }
 }
 
 /// AddTileRows() of 1 to kRows rows.
-template <class Bytes, std::size_t kPiece, std::size_t kRows = kTileRows>
-HWY_INLINE void AddTileTail(std::size_t rows, const StripBlock& w, const std::uint8_t* bytes,
-                            int bias, const PieceInputs* x, float* sums) {
-  if (rows == kRows) return AddTileRows<Bytes, kPiece, kRows>(w, bytes, bias, x, sums);
-  if constexpr (kRows > 1) AddTileTail<Bytes, kPiece, kRows - 1>(rows, w, bytes, bias, x, sums);
+template <class Codes, std::size_t kPiece, std::size_t kVectors, std::size_t kRows>
+HWY_INLINE void AddTileTail(std::size_t rows, const Codes& codes, const StripBlock& w,
+                            const std::uint8_t* planes, const PieceInputs* x, float* sums) {
+  if (rows == kRows) return AddTileRows<Codes, kPiece, kRows, kVectors>(codes, w, planes, x, sums);
+  if constexpr (kRows > 1) {
+    AddTileTail<Codes, kPiece, kVectors, kRows - 1>(rows, codes, w, planes, x, sums);
+  }
 }
 
 #endif

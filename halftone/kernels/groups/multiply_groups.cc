@@ -60,7 +60,7 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 
 /// Rows of activations whose sums with a strip are kept at a time.
 constexpr std::size_t kBandRows = 64;
-/// From so many rows on, codes are decoded to bytes.
+/// From so many rows on, a block of codes is decoded to bytes.
 constexpr std::size_t kMinTileRows = 4;
 /// Whether scales are decoded where one row uses them: those of groups of 16 inputs of up to 3
 /// bits. Elsewhere memory is the limit, and reading scales beside codes costs more than it saves.
@@ -133,17 +133,59 @@ HWY_INLINE void AddStoredBlock(const PackedGroups& w, std::size_t b, const std::
   AddStripBlock<Codes, kPiece>(Codes(w), strip, first, x, sums);
 }
 
+/// From so many rows on, and up to so many, codes become bytes in registers, again for each tile:
+/// the next block is then read from memory while products are computed. Of more rows, decoding once
+/// to the first-level cache costs less.
+constexpr std::size_t kMinCodeRows = 3;
+template <class Codes>
+constexpr std::size_t kMaxCodeRows = 0;
+#if HWY_TARGET <= HWY_AVX2
+template <>
+constexpr std::size_t kMaxCodeRows<EvenCodes<4, 0> > = 16;
+#endif
+#if HWY_TARGET <= HWY_AVX3
+template <>
+constexpr std::size_t kMaxCodeRows<EvenCodes<4, 1> > = kCodeTileRows;
+#endif
+
 /// Rows of activations that are multiplied together.
 struct RowBand {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
+/// sums += the products of a block with the rows of a band, of which kRows at most share the bytes
+/// of codes in registers.
+/// @param planes  of the block
+/// @param sums    [count, 64]
+template <class Codes, std::size_t kPiece, std::size_t kRows, std::size_t kVectors>
+void AddTiles(const Codes& codes, StripBlock w, const std::uint8_t* planes, const EncodedRows& x,
+              RowBand band, float* sums) {
+  const std::size_t parts = (band.count + kRows - 1) / kRows;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = part * band.count / parts;
+    const std::size_t rows = (part + 1) * band.count / parts - first;
+    PieceInputs inputs[kRows];
+    for (std::size_t i = 0; i < rows; ++i) {
+      inputs[i] = InputsOf(x, band.first + first + i, w.first_piece);
+    }
+    AddTileTail<Codes, kPiece, kVectors, kRows>(rows, codes, w, planes, inputs,
+                                                sums + first * kStripRows);
+    w.ahead = nullptr;
+  }
+}
+
 /// sums += the products of a block with the rows of a band.
 /// @param sums  [count, 64]
 template <class Codes, std::size_t kPiece>
 void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x, RowBand band,
                   std::uint8_t* bytes, float* sums) {
+  if constexpr (kMaxCodeRows < Codes >> 0) {
+    if (band.count >= kMinCodeRows && band.count <= kMaxCodeRows<Codes>) {
+      return AddTiles<Codes, kPiece, kCodeTileRows, kCodeTileVectors>(codes, w, w.planes, x, band,
+                                                                      sums);
+    }
+  }
   if (band.count < kMinTileRows) {
     for (std::size_t r = 0; r < band.count; ++r) {
       AddDecodedBlock<Codes, kPiece>(codes, w, InputsOf(x, band.first + r, w.first_piece),
@@ -153,16 +195,10 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
   }
   using Bytes = TileBytes<Codes::kSigned, Codes::kStepShift>;
   DecodeTile(codes, w, w.pieces * kPiece / kGroupUnitInputs, bytes);
-  const std::size_t parts = (band.count + kTileRows - 1) / kTileRows;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t first = part * band.count / parts;
-    const std::size_t rows = (part + 1) * band.count / parts - first;
-    PieceInputs inputs[kTileRows];
-    for (std::size_t i = 0; i < rows; ++i) {
-      inputs[i] = InputsOf(x, band.first + first + i, w.first_piece);
-    }
-    AddTileTail<Bytes, kPiece>(rows, w, bytes, codes.bias, inputs, sums + first * kStripRows);
-  }
+  StripBlock decoded = w;
+  decoded.ahead = nullptr;
+  AddTiles<Bytes, kPiece, kTileRows, kTileVectors>(Bytes{codes.bias}, decoded, bytes, x, band,
+                                                   sums);
 }
 
 /// The products of a strip with a row, without those of rows that the weights do not have.

@@ -49,7 +49,7 @@ TEST_P(MultiplyGroups, MatchesReferenceForEveryFormatAndNumberOfRows) {
   for (const NamedFormat& named : group_formats()) {
     SCOPED_TRACE(named.name);
     const RandomGroups w(named.format, 200, 512 + named.format.group, 2);
-    for (const std::size_t rows : {1U, 2U, 3U, 5U, 16U, 40U}) {
+    for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 16U, 40U}) {
       const auto values = numerics::random_floats(random, rows * w.extents.cols);
       expect_reference(w, encoded(values, rows, w.extents).view);
     }
