@@ -34,6 +34,7 @@ PagedBuffer& PagedBuffer::operator=(PagedBuffer&& other) noexcept {
   page_bytes_ = other.page_bytes_;
   page_of_ = std::move(other.page_of_);
   uses_ = std::move(other.uses_);
+  first_unused_ = other.first_unused_;
   num_shared_ = std::exchange(other.num_shared_, 0);
   return *this;
 }
@@ -79,6 +80,7 @@ PagedBuffer::PagedBuffer(std::size_t size_bytes, bool shares) : size_bytes_(size
       page_of_.resize(pages);
       std::iota(page_of_.begin(), page_of_.end(), 0U);
       uses_.assign(pages, 1);
+      first_unused_ = pages;
       return;
     }
     close(std::exchange(file_, -1));
@@ -107,7 +109,11 @@ bool PagedBuffer::map(std::size_t first, std::size_t end, std::size_t page) {
     const std::uint32_t before =
         std::exchange(page_of_[i], static_cast<std::uint32_t>(page + i - first));
     if (uses_[page_of_[i]]++ > 0) ++num_shared_;
-    if (--uses_[before] > 0) --num_shared_;
+    if (--uses_[before] > 0) {
+      --num_shared_;
+    } else {
+      first_unused_ = std::min<std::size_t>(first_unused_, before);
+    }
   }
   num_maps += breaks(first, end);
   return true;
@@ -143,9 +149,10 @@ void PagedBuffer::free_page(std::size_t page) {
                   static_cast<off_t>(page * page_bytes_), static_cast<off_t>(page_bytes_));
 }
 
-std::size_t PagedBuffer::unused_page(std::size_t wanted) const {
+std::size_t PagedBuffer::unused_page(std::size_t wanted) {
   if (uses_[wanted] == 0) return wanted;
-  return static_cast<std::size_t>(std::ranges::find(uses_, 0U) - uses_.begin());
+  while (uses_[first_unused_] != 0) ++first_unused_;
+  return first_unused_;
 }
 
 void PagedBuffer::own(std::size_t page) {

@@ -58,7 +58,8 @@ class PagedBuffer {
   void free_page(std::size_t page);
   /// Gives a page memory of its own.
   void own(std::size_t page);
-  [[nodiscard]] std::size_t unused_page(std::size_t wanted) const;
+  /// A page of the file that has no use: `wanted` if that has none. @pre there is one
+  std::size_t unused_page(std::size_t wanted);
   void release() noexcept;
 
   AlignedBuffer plain_;  ///< where nothing is shared
@@ -68,6 +69,7 @@ class PagedBuffer {
   std::size_t page_bytes_ = 0;
   std::vector<std::uint32_t> page_of_;  ///< by page of the buffer: the page of the file
   std::vector<std::uint32_t> uses_;     ///< by page of the file
+  std::size_t first_unused_ = 0;        ///< pages of the file before it have uses
   std::size_t num_shared_ = 0;          ///< uses of pages beyond the first one of each
 };
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <set>
 
 #include "halftone/ir/evaluate_graph.h"
@@ -325,6 +326,21 @@ TEST(Decoder, CopiesTheFrontOfASequence) {
                  [&] { model.copy_front(2, 0, 38); });
   }
 }
+
+#ifdef __linux__
+std::size_t num_open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+TEST(Decoder, HasOneFileForAllCachesThatSequencesShare) {
+  const Description d = small_description("llama");
+  const Weights weights = small_weights(d);
+  const std::size_t before = num_open_files();
+  const Decoder model(build_decoder(d, weights, {8, 2048, ir::CacheNumbers::kFloat16}), {});
+  EXPECT_EQ(num_open_files(), before + 1);
+}
+#endif
 
 TEST(Decoder, SharesFrontsUntilTheyAreWritten) {
   for (const auto numbers :

@@ -63,35 +63,45 @@ std::size_t StateMemory::bytes_for(const Plan& plan) {
 
 StateMemory::StateMemory(const Plan& plan) {
   require_memory(bytes_for(plan), "the states of the network");
+  buffers_.emplace_back();
+  std::size_t shared_bytes = 0;
   for (const PlanState& state : plan.states()) {
-    caches_.push_back(cache_of(plan.graph(), state.values));
-    const bool shares = caches_.back() && caches_.back()->sequences > 1;
-    buffers_.emplace_back(state.bytes, shares);
+    Place place{.cache = cache_of(plan.graph(), state.values), .bytes = state.bytes};
+    if (place.cache && place.cache->sequences > 1) {
+      place.offset = shared_bytes;
+      shared_bytes += AlignedBuffer::rounded_up(state.bytes);
+    } else {
+      place.buffer = buffers_.size();
+      buffers_.emplace_back(state.bytes, false);
+    }
+    states_.push_back(place);
   }
+  if (shared_bytes > 0) buffers_[0] = PagedBuffer(shared_bytes);
+}
+
+StatePart StateMemory::part(const Place& place) {
+  return {buffers_[place.buffer], place.offset, place.bytes};
+}
+
+std::span<std::byte> StateMemory::state(std::size_t index) {
+  const StatePart at = part(states_[index]);
+  return at.memory.bytes().subspan(at.offset, at.bytes);
 }
 
 std::size_t StateMemory::size_bytes() const {
   std::size_t bytes = 0;
-  for (const PagedBuffer& buffer : buffers_) bytes += buffer.bytes().size();
+  for (const Place& place : states_) bytes += place.bytes;
   return bytes;
 }
 
 void StateMemory::copy_front(const SequenceCopy& copy) {
-  for (std::size_t i = 0; i < count(); ++i) {
-    runtime::copy_front(caches_[i], copy, buffers_[i]);
-  }
+  for (const Place& place : states_) runtime::copy_front(place.cache, copy, part(place));
 }
 
 void StateMemory::prepare_rows(const SequenceRows& rows) {
-  for (std::size_t i = 0; i < count(); ++i) {
-    if (caches_[i]) runtime::prepare_rows(*caches_[i], rows, buffers_[i]);
+  for (const Place& place : states_) {
+    if (place.cache) runtime::prepare_rows(*place.cache, rows, part(place));
   }
-}
-
-std::size_t StateMemory::shared_bytes() const {
-  std::size_t bytes = 0;
-  for (const PagedBuffer& buffer : buffers_) bytes += buffer.shared_bytes();
-  return bytes;
 }
 
 void StateMemory::clear() {
@@ -99,10 +109,10 @@ void StateMemory::clear() {
 }
 
 void StateMemory::check(const Plan& plan) const {
-  const auto same_size = [](const PagedBuffer& buffer, const PlanState& state) {
-    return buffer.bytes().size() == state.bytes;
+  const auto same_size = [](const Place& place, const PlanState& state) {
+    return place.bytes == state.bytes;
   };
-  if (std::ranges::equal(buffers_, plan.states(), same_size)) return;
+  if (std::ranges::equal(states_, plan.states(), same_size)) return;
   fail(ErrorKind::kUsage, "states: expected " + std::to_string(plan.states().size()) +
                               " of the sizes of the plan, found " + std::to_string(count()));
 }

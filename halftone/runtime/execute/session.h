@@ -17,7 +17,7 @@
 #include "halftone/kernels/attention/cache.h"
 #include "halftone/runtime/execute/later_stages.h"
 #include "halftone/runtime/plan/plan.h"
-#include "halftone/runtime/sequence/sequence_tokens.h"
+#include "halftone/runtime/sequence/sequence.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -32,9 +32,9 @@ class StateMemory {
   /// @throws Error kUnsupported if so much memory is not available
   explicit StateMemory(const Plan& plan);
 
-  [[nodiscard]] std::size_t count() const { return buffers_.size(); }
+  [[nodiscard]] std::size_t count() const { return states_.size(); }
   /// @param index  in Plan::states()
-  [[nodiscard]] std::span<std::byte> state(std::size_t index) { return buffers_[index].bytes(); }
+  [[nodiscard]] std::span<std::byte> state(std::size_t index);
   [[nodiscard]] std::size_t size_bytes() const;
   /// Gives a sequence the first tokens of another one, in all states: caches share their memory
   /// until one of both is written.
@@ -44,15 +44,25 @@ class StateMemory {
   /// @throws Error kMemory as PagedBuffer::prepare_write()
   void prepare_rows(const SequenceRows& rows);
   /// Memory that copies would take if they were not shared.
-  [[nodiscard]] std::size_t shared_bytes() const;
+  [[nodiscard]] std::size_t shared_bytes() const { return buffers_[0].shared_bytes(); }
   /// Makes all states zero again.
   void clear();
   /// @throws Error kUsage unless these are as large as the states of a plan
   void check(const Plan& plan) const;
 
  private:
+  struct Place {
+    std::optional<kernels::CacheShape> cache;  ///< where the state is one
+    std::size_t buffer = 0;                    ///< index in buffers_
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] StatePart part(const Place& place);
+
+  std::vector<Place> states_;
+  /// The first one has all caches that sequences share, as each takes a file descriptor; then one
+  /// for each other state.
   std::vector<PagedBuffer> buffers_;
-  std::vector<std::optional<kernels::CacheShape>> caches_;  ///< by state, where it is one
 };
 
 /// The event that an observer receives after each step.

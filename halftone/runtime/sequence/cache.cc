@@ -120,19 +120,22 @@ std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
 }
 
 void copy_front(const std::optional<kernels::CacheShape>& cache, const SequenceCopy& copy,
-                PagedBuffer& memory) {
-  const std::size_t each = memory.bytes().size() / copy.sequences;
+                const StatePart& state) {
+  const std::size_t each = state.bytes / copy.sequences;
+  const std::size_t from = state.offset + copy.from * each;
+  const std::size_t to = state.offset + copy.to * each;
   const auto move = [&](std::size_t offset, std::size_t count) {
-    memory.copy(copy.from * each + offset, copy.to * each + offset, count);
+    state.memory.copy(from + offset, to + offset, count);
   };
   if (!cache) return move(0, each);
   visit_tokens(*cache, 0, copy.tokens, move);
 }
 
-void prepare_rows(const kernels::CacheShape& cache, const SequenceRows& rows, PagedBuffer& memory) {
-  const std::size_t sequence = cache.head_offset(rows.sequence, 0);
+void prepare_rows(const kernels::CacheShape& cache, const SequenceRows& rows,
+                  const StatePart& state) {
+  const std::size_t sequence = state.offset + cache.head_offset(rows.sequence, 0);
   visit_tokens(cache, rows.first, rows.count, [&](std::size_t offset, std::size_t count) {
-    memory.prepare_write(sequence + offset, count);
+    state.memory.prepare_write(sequence + offset, count);
   });
 }
 

@@ -42,15 +42,22 @@ std::size_t state_bytes(const ir::Graph& graph, const ir::State& state);
 /// The cache that a state is; nothing for a state of another kind.
 std::optional<kernels::CacheShape> cache_of(const ir::Graph& graph, const ir::State& state);
 
+/// Where the bytes of a state lie.
+struct StatePart {
+  PagedBuffer& memory;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;  ///< of all sequences, [sequences, ...]
+};
+
 /// Copies tokens in a state: of a cache what these take, else all of the sequence. Sequences of a
 /// cache may have the same pages afterwards: prepare_rows() before a run writes them.
-/// @param memory  of the state, [sequences, ...]
 /// @throws Error as PagedBuffer::copy()
 void copy_front(const std::optional<kernels::CacheShape>& cache, const SequenceCopy& copy,
-                PagedBuffer& memory);
+                const StatePart& state);
 /// Gives a cache memory for some tokens that no other sequence shares.
 /// @throws Error as PagedBuffer::prepare_write()
-void prepare_rows(const kernels::CacheShape& cache, const SequenceRows& rows, PagedBuffer& memory);
+void prepare_rows(const kernels::CacheShape& cache, const SequenceRows& rows,
+                  const StatePart& state);
 
 /// Whether two nodes with the same inputs give the rows of a recurrence and the state after them,
 /// nothing else reads the state, and it is tied: the first then changes the state in place, and the
