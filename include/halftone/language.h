@@ -61,10 +61,9 @@ typedef struct halftone_language_options {
                               model was made for, 4096 at most */
   size_t sequences;      /**< that the model remembers; 0: 1 */
   int cache;             /**< a halftone_cache */
-  int float_activations; /**< nonzero: layers decode weights, and round no inputs to 8 bits */
+  int float_activations; /**< nonzero: inputs are not rounded to 8 bits, weights become float32 */
   const char* lora;      /**< low-rank changes: a folder of peft or a GGUF file; NULL: none */
-  const char* device; /**< a graphics card ("opencl:0", "cuda"): the same logits; NULL or "cpu": the
-                           processor; "auto": the best that can run the model */
+  const char* device; /**< "opencl:0", "cuda": a card, same logits; "auto": the best; NULL, "cpu" */
   const char* draft;  /**< a smaller model with the same tokens, to guess them; NULL: none */
   size_t bits;        /**< of a file of two precisions, 3 or 4; 0: 4, or any other file */
 } halftone_language_options;
