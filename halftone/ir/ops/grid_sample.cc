@@ -41,11 +41,16 @@ struct Axis {
     if (!std::isfinite(at)) at = -1;
     if (op.mode == Interpolation::kNearest) at = std::nearbyint(at);
     const bool is_outside = at < low() || at > high();
-    if (is_outside && op.surroundings == Surroundings::kEdge) return std::clamp(at, 0.0, n - 1);
+    // Cubic weights are those of the position outside; each element is the nearest inside.
+    const bool is_cubic = op.mode == Interpolation::kCubic;
+    if (is_outside && op.surroundings == Surroundings::kEdge && !is_cubic) {
+      return std::clamp(at, 0.0, n - 1);
+    }
     if (is_outside && op.surroundings == Surroundings::kReflection) {
       return reflected(at, low(), high());
     }
-    // Beyond these bounds all values are zero; the clamp makes the position fit an integer.
+    // Beyond these bounds all values are zero or the edge; the clamp makes the position fit an
+    // integer.
     return std::clamp(at, -4.0, n + 4);
   }
 

@@ -188,6 +188,23 @@ TEST(GridSample, SurroundingsAreZerosEdgesOrImages) {
   EXPECT_EQ(evaluate(op, image, floats({1, 1, 2, 2}, {nan, nan, 1e30F, -1e30F})).size(), 2U);
 }
 
+TEST(GridSample, CubicEdgesKeepTheWeightsOfThePositionOutside) {
+  // The values are those of PyTorch 2.15 and of ONNX Runtime 1.32.
+  const Tensor image = floats({1, 2, 3, 1}, {-0.5F, 0.2F, -0.2F, 0.5F, 0.1F, -0.3F});
+  const Tensor grid = floats({1, 1, 3, 2}, {-1.2F, -1.1F, 1.15F, 0.3F, 0.2F, 1.3F});
+  GridSample op{Interpolation::kCubic, Surroundings::kEdge, false};
+  const auto expect_near = [&](const std::vector<float>& expected) {
+    const Tensor y = evaluate(op, image, grid);
+    // Sums of 16 products of numbers below 1, printed with six digits.
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(y.as<float>()[i], expected[i], 2e-6F);
+    }
+  };
+  expect_near({-0.590701F, -0.298848F, -0.0610102F});
+  op.align_corners = true;
+  expect_near({-0.604617F, -0.299219F, -0.0255115F});
+}
+
 TEST(GridSample, RejectsInvalidOperands) {
   EXPECT_EQ(infer_shape(GridSample{}, {{kBatch, 4, 5, 3}, {kBatch, 6, 7, 2}}),
             (Shape{kBatch, 6, 7, 3}));
