@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports, plans and runs ONNX's own test cases from the Debian package libonnx-testdata
-// (ONNX 1.12, operator set 17). A case is a small model with inputs and expected outputs.
+// (ONNX 1.12, operator set 17), or those of another folder, HALFTONE_ONNX_CASES: the package onnx
+// of PyPI writes its own with "python -m onnx.backend.test.cmd_tools generate-data -o FOLDER". A
+// case is a small model with inputs and expected outputs.
 //
 // An input that determines a shape (axes, sizes, a condition) must be known during the import. So a
 // case is imported as it is; if that is refused, with all inputs but the first as constants; and if
@@ -196,6 +198,7 @@ TEST_P(Conformance, EveryCaseThatIsNotLeftOutGivesTheRightOutputs) {
                  << "HALFTONE_ONNX_CASES where its data lie";
   }
   const std::map<std::string, std::string> reasons = left_out();
+  const bool is_packaged = std::getenv("HALFTONE_ONNX_CASES") == nullptr;
   std::vector<fs::path> cases;
   for (const auto& entry : fs::directory_iterator(folder)) cases.push_back(entry.path());
   std::ranges::sort(cases);
@@ -205,6 +208,7 @@ TEST_P(Conformance, EveryCaseThatIsNotLeftOutGivesTheRightOutputs) {
     const std::string wrong = failure(path);
     if (wrong.empty()) ++right;
     if (reasons.contains(name)) {
+      if (!is_packaged) continue;  // of other versions, whose data may have been mended
       EXPECT_NE(wrong, "") << name << " is right: strike it from the list of those left out";
     } else {
       EXPECT_EQ(wrong, "") << name;
@@ -215,7 +219,7 @@ TEST_P(Conformance, EveryCaseThatIsNotLeftOutGivesTheRightOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, Conformance,
-                         testing::Values(std::pair{"node", std::size_t{854}},
+                         testing::Values(std::pair{"node", std::size_t{855}},
                                          std::pair{"pytorch-converted", std::size_t{30}},
                                          std::pair{"pytorch-operator", std::size_t{30}},
                                          std::pair{"simple", std::size_t{6}}),

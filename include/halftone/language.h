@@ -63,9 +63,9 @@ typedef struct halftone_language_options {
   int cache;             /**< a halftone_cache */
   int float_activations; /**< nonzero: inputs are not rounded to 8 bits, weights become float32 */
   const char* lora;      /**< low-rank changes: a folder of peft or a GGUF file; NULL: none */
-  const char* device; /**< "opencl:0", "cuda": a card, same logits; "auto": the best; NULL, "cpu" */
-  const char* draft;  /**< a smaller model with the same tokens, to guess them; NULL: none */
-  size_t bits;        /**< of a file of two precisions, 3 or 4; 0: 4, or any other file */
+  const char* device;    /**< "opencl:0", "cuda": a card, same bits; "auto": the best; else "cpu" */
+  const char* draft;     /**< a smaller model with the same tokens, to guess them; NULL: none */
+  size_t bits;           /**< of a file of two precisions, 3 or 4; 0: 4, or any other file */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a

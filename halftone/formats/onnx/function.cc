@@ -2,7 +2,11 @@
 #include "halftone/formats/onnx/function.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/subgraph.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -15,6 +19,48 @@ using onnx_pb::NodeProto;
 std::string name_of_input(std::size_t i) { return "in" + std::to_string(i); }
 
 }  // namespace
+
+NodeProto& with_int(NodeProto& proto, const char* name, std::int64_t value) {
+  set_attribute(proto, name, value);
+  return proto;
+}
+
+std::vector<std::int64_t> counted_to(ir::Dim count) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
+  return numbers;
+}
+
+void refuse_inputs(NodeBuilder& node, std::size_t first, const std::string& what) {
+  for (std::size_t i = first; i < node.num_inputs(); ++i) {
+    if (node.has_input(i)) NodeBuilder::unsupported(what);
+  }
+}
+
+void refuse_attributes(NodeBuilder& node, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (node.int_attribute(name, 0) > 0) NodeBuilder::unsupported(name);
+  }
+}
+
+ir::Shape shape_of(NodeBuilder& node, std::size_t i, std::size_t rank) {
+  const ir::Shape shape = node.input_type(i).shape;
+  if (shape.rank() == rank) return shape;
+  fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected " + std::to_string(rank) +
+                              " axes, found " + shape.to_string());
+}
+
+ir::Tensor zero_codes(NodeBuilder& node, std::size_t i, const ir::Shape& shape, int bits) {
+  if (node.has_input(i)) {
+    ir::Tensor codes = unpacked_codes(node.constant_input(i), bits, shape.back());
+    if (codes.shape() == shape) return codes;
+    fail(ErrorKind::kShape,
+         "zero points: expected " + shape.to_string() + ", found " + codes.shape().to_string());
+  }
+  ir::Tensor middle = node.allocate(ir::ElementType::kUint8, shape);
+  std::ranges::fill(middle.as<std::uint8_t>(), static_cast<std::uint8_t>(1 << (bits - 1)));
+  return middle;
+}
 
 Function::Function(NodeBuilder& node, std::int64_t opset) : node_(node) {
   for (std::size_t i = 0; i < node.num_inputs(); ++i) function_.add_input(name_of_input(i));
@@ -48,21 +94,29 @@ NodeProto& Function::add_with_attributes(const std::string& op_type, const Names
   return proto;
 }
 
-std::string Function::integers(const std::string& name, const std::vector<std::int64_t>& values) {
-  AttributeProto& value = *add("Constant", {}, name).add_attribute();
-  value.set_name("value");
-  value.set_type(AttributeProto::TENSOR);
-  *value.mutable_t() =
-      encode_tensor(ir::Tensor::from<std::int64_t>({std::ssize(values)}, std::span(values)));
-  return name;
-}
-
-std::string Function::scalar(const std::string& name, float value) {
+std::string Function::constant(const std::string& name, onnx_pb::TensorProto value) {
   AttributeProto& attribute = *add("Constant", {}, name).add_attribute();
   attribute.set_name("value");
   attribute.set_type(AttributeProto::TENSOR);
-  *attribute.mutable_t() = encode_tensor(ir::Tensor::from<float>({}, std::span(&value, 1)));
+  *attribute.mutable_t() = std::move(value);
   return name;
+}
+
+std::string Function::codes(const std::string& name, const ir::Tensor& values, int bits) {
+  using onnx_pb::TensorProto;
+  const std::int32_t type = bits == 2   ? TensorProto::UINT2
+                            : bits == 4 ? TensorProto::UINT4
+                                        : TensorProto::UINT8;
+  return constant(name, encode_codes(values, type));
+}
+
+std::string Function::integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  return constant(
+      name, encode_tensor(ir::Tensor::from<std::int64_t>({std::ssize(values)}, std::span(values))));
+}
+
+std::string Function::scalar(const std::string& name, float value) {
+  return constant(name, encode_tensor(ir::Tensor::from<float>({}, std::span(&value, 1))));
 }
 
 std::string Function::slice(const std::string& x, std::int64_t axis, std::int64_t begin,

@@ -3,12 +3,39 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
 #include "halftone/formats/onnx/node_builder.h"
 
 namespace halftone::formats::onnx {
+
+/// The operator set of ONNX's Attention with windows and lengths.
+inline constexpr std::int64_t kAttentionOpset = 25;
+
+/// The output of Attention's scores with their masks, as qk_matmul_output_mode.
+inline constexpr std::int64_t kWithMasks = 2;
+
+/// Gives a node an attribute.
+onnx_pb::NodeProto& with_int(onnx_pb::NodeProto& proto, const char* name, std::int64_t value);
+
+/// 0, 1, ..., count - 1
+std::vector<std::int64_t> counted_to(ir::Dim count);
+
+/// @throws Error kUnsupported with `what` if the node has input `first` or one behind it
+void refuse_inputs(NodeBuilder& node, std::size_t first, const std::string& what);
+
+/// @throws Error kUnsupported with the name of the first of these attributes that is not 0
+void refuse_attributes(NodeBuilder& node, std::initializer_list<const char*> names);
+
+/// The known extents of an input. @throws Error kShape for another rank
+ir::Shape shape_of(NodeBuilder& node, std::size_t i, std::size_t rank);
+
+/// The zero points of codes that lie packed along their last axis, uint8: those of an input, or the
+/// middle of the codes without one.
+/// @param shape  of the zero points. @throws Error kUnsupported unless they are constants; kShape
+ir::Tensor zero_codes(NodeBuilder& node, std::size_t i, const ir::Shape& shape, int bits);
 
 /// A function that computes what a node of the file does, whose inputs are named "in0", "in1", ...
 /// and whose first output is "y".
@@ -32,6 +59,11 @@ class Function {
                                           const std::string& output,
                                           const Names& but_for = {"channels_last", "opset"});
 
+  /// A constant. @return its name
+  std::string constant(const std::string& name, onnx_pb::TensorProto value);
+  /// Constant codes of unsigned integers of 2, 4 or 8 bits. @return their name
+  /// @param values  uint8, one for each element
+  std::string codes(const std::string& name, const ir::Tensor& values, int bits);
   /// A constant vector. @return its name
   std::string integers(const std::string& name, const std::vector<std::int64_t>& values);
   /// A constant scalar. @return its name

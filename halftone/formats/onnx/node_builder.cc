@@ -29,7 +29,8 @@ bool is_arithmetic(const ir::Operator& op) {
 bool is_foldable(const ir::Operator& op) {
   const ir::Pattern pattern = ir::traits_of(op).pattern;
   return pattern == ir::Pattern::kMove || pattern == ir::Pattern::kElementwise ||
-         pattern == ir::Pattern::kReduce || std::holds_alternative<ir::QuantizeLinear>(op);
+         pattern == ir::Pattern::kReduce || std::holds_alternative<ir::QuantizeLinear>(op) ||
+         std::holds_alternative<ir::Normalize>(op);
 }
 
 /// Whether the input of an operator may be larger than its output.

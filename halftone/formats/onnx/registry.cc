@@ -9,21 +9,26 @@ namespace {
 
 using Name = std::pair<std::string_view, std::string_view>;  // domain, operator
 
+using Family = std::span<const ReaderEntry> (*)();
+
+constexpr Family kFamilies[] = {activation_readers, attention_readers,   cast_readers,
+                                constant_readers,   control_readers,     convolution_readers,
+                                einsum_readers,     elementwise_readers, encoding_readers,
+                                expert_readers,     extend_readers,      fused_attention_readers,
+                                fused_readers,      grid_readers,        grouped_attention_readers,
+                                indexing_readers,   integer_readers,     layout_readers,
+                                linear_readers,     loop_readers,        loss_readers,
+                                ml_readers,         nbits_readers,       normalize_readers,
+                                qoperator_readers,  quantized_readers,   recurrent_readers,
+                                reduce_readers,     region_readers,      resample_readers,
+                                rotary_readers,     selection_readers,   signal_readers,
+                                slicing_readers,    state_readers,       text_readers,
+                                window_readers};
+
 std::map<Name, Builder> all_readers() {
   std::map<Name, Builder> table;
-  for (const auto family : {activation_readers(), attention_readers(),      cast_readers(),
-                            constant_readers(),   control_readers(),        convolution_readers(),
-                            einsum_readers(),     elementwise_readers(),    encoding_readers(),
-                            extend_readers(),     indexing_readers(),       integer_readers(),
-                            layout_readers(),     linear_readers(),         loop_readers(),
-                            loss_readers(),       nbits_readers(),          normalize_readers(),
-                            ml_readers(),         qoperator_readers(),      quantized_readers(),
-                            recurrent_readers(),  reduce_readers(),         resample_readers(),
-                            region_readers(),     rotary_readers(),         selection_readers(),
-                            signal_readers(),     slicing_readers(),        state_readers(),
-                            text_readers(),       grid_readers(),           window_readers(),
-                            fused_readers(),      fused_attention_readers()}) {
-    for (const ReaderEntry& entry : family) {
+  for (const Family family : kFamilies) {
+    for (const ReaderEntry& entry : family()) {
       table.emplace(Name(entry.domain, entry.op_type), entry.build);
     }
   }

@@ -354,6 +354,29 @@ ir::Tensor decode_float_codes(const TensorProto& proto, const ReadExternal& exte
   return ir::Tensor::from<std::uint8_t>(shape, codes);
 }
 
+ir::Tensor unpacked_codes(const ir::Tensor& bytes, int bits, ir::Dim count) {
+  const auto given = bytes.shape().dims();
+  if (given.empty() || bytes.element() != ir::ElementType::kUint8 ||
+      given.back() < (count * bits + 7) / 8) {
+    fail(ErrorKind::kShape, "expected uint8 with " + std::to_string(count) + " codes of " +
+                                std::to_string(bits) + " bits in a row, found " +
+                                bytes.type().to_string());
+  }
+  std::vector<ir::Dim> dims(given.begin(), given.end());
+  dims.back() = count;
+  ir::Tensor codes(ir::ElementType::kUint8, ir::Shape(std::move(dims)));
+  const auto row_bytes = static_cast<std::size_t>(given.back());
+  const auto row = static_cast<std::size_t>(count);
+  const auto src = bytes.as<std::uint8_t>();
+  const auto dst = codes.as<std::uint8_t>();
+  for (std::size_t i = 0; i < dst.size(); ++i) {
+    const std::size_t bit = i % row * static_cast<std::size_t>(bits);
+    const std::uint8_t byte = src[i / row * row_bytes + bit / 8];
+    dst[i] = static_cast<std::uint8_t>(byte >> bit % 8 & ((1 << bits) - 1));
+  }
+  return codes;
+}
+
 TensorProto encode_codes(const ir::Tensor& codes, std::int32_t data_type) {
   const auto bits = static_cast<std::size_t>(narrow_bits(data_type));
   const std::size_t per_byte = 8 / bits;

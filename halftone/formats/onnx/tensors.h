@@ -59,6 +59,13 @@ ir::Tensor decode_float_codes(const onnx_pb::TensorProto& proto, const ReadExter
 /// @pre float_system(data_type) is not empty
 ir::Tensor numbers_of_codes(const ir::Tensor& codes, std::int32_t data_type);
 
+/// Codes that lie packed in rows of whole bytes, the first in the lowest bits: uint8 [.., count],
+/// one for each element.
+/// @param bytes  uint8 [.., at least count bits / 8]
+/// @param bits   1, 2, 4 or 8
+/// @throws Error kShape if the rows are too short
+ir::Tensor unpacked_codes(const ir::Tensor& bytes, int bits, ir::Dim count);
+
 /// A tensor without a name of elements of up to eight bits; several share a byte, the first in its
 /// lowest bits.
 /// @param codes  uint8, one for each element; negative integers in two's complement

@@ -144,6 +144,11 @@ void build_identity(NodeBuilder& node) {
   node.set_output(0, node.input(0));
 }
 
+/// Whether an input that may be absent is there: only tensors are read, so the file says.
+void build_has_element(NodeBuilder& node) {
+  node.set_output(0, node.add_scalar(node.has_input(0) ? 1 : 0, ElementType::kBool));
+}
+
 /// Bits of the elements of an ONNX type that the graph holds as they are.
 int stored_bits(std::int32_t data_type) {
   if (data_type == TensorProto::DOUBLE) return 64;
@@ -200,6 +205,8 @@ constexpr ReaderEntry kCastReaders[] = {
     {"", "CastLike", build_cast_like},
     {"", "Identity", build_identity},
     {"", "BitCast", build_bit_cast},
+    {"", "OptionalGetElement", build_identity},
+    {"", "OptionalHasElement", build_has_element},
 };
 
 }  // namespace

@@ -186,6 +186,16 @@ void build_eye_like(NodeBuilder& node) {
   node.set_output(0, node.add_constant(eye.cast(element)));
 }
 
+/// The type that the attribute output_datatype names.
+ElementType described_type(NodeBuilder& node) {
+  const auto data_type = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(node.int_attribute("output_datatype", 1), 0, 1000));
+  const auto element = element_of(data_type);
+  if (!element || !float_system(data_type).empty())
+    NodeBuilder::unsupported("unsupported element type");
+  return *element;
+}
+
 /// The factors of a window function: a - b cos(angle) + c cos(2 angle).
 std::array<double, 3> window_terms(const std::string& name) {
   if (name == "HammingWindow") return {25.0 / 46, 21.0 / 46, 0};
@@ -237,12 +247,55 @@ void build_window(NodeBuilder& node) {
   const auto number = size->values[0].number();
   const ValueId window =
       number ? known_window(node, *number, periodic) : open_window(node, size->values[0], periodic);
-  const auto data_type = static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(node.int_attribute("output_datatype", 1), 0, 1000));
-  const auto element = element_of(data_type);
-  if (!element || !float_system(data_type).empty())
-    NodeBuilder::unsupported("unsupported element type");
-  node.set_output(0, emit_cast(node, *element, window));
+  node.set_output(0, emit_cast(node, described_type(node), window));
+}
+
+/// The bins of a spectrum of `length` points where the triangles of mel filters begin and end.
+std::vector<std::int64_t> mel_bins(NodeBuilder& node, std::int64_t count, std::int64_t length) {
+  const auto mel_of = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const double low = mel_of(static_cast<double>(node.scalar_input(3)));
+  const double step =
+      (mel_of(static_cast<double>(node.scalar_input(4))) - low) / static_cast<double>(count + 2);
+  const auto rate = static_cast<double>(number_input(node, 2));
+  std::vector<std::int64_t> bins(static_cast<std::size_t>(count + 2));
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const double mel = low + static_cast<double>(i) * step;
+    const double hertz = 700 * (std::pow(10, mel / 2595) - 1);
+    const double bin = std::floor(static_cast<double>(length + 1) * hertz / rate);
+    const bool fits = bin >= 0 && bin < static_cast<double>(length / 2 + 1);
+    if (!fits) fail(ErrorKind::kShape, "a mel filter beyond the spectrum");
+    bins[i] = static_cast<std::int64_t>(bin);
+  }
+  return bins;
+}
+
+/// Triangles [bins of the spectrum, filters] that overlap: each rises to 1 and falls to 0.
+void build_mel_weights(NodeBuilder& node) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 20;
+  const std::int64_t count = number_input(node, 0);
+  const std::int64_t length = number_input(node, 1);
+  if (count < 1 || count > kMax || length < 1 || length > kMax || number_input(node, 2) < 1) {
+    fail(ErrorKind::kShape, std::to_string(count) + " mel filters of " + std::to_string(length) +
+                                " points: expected 1 to 2^20, and a sample rate above 0");
+  }
+  ir::Tensor weights = node.allocate(ElementType::kFloat32, {length / 2 + 1, count});
+  const std::vector<std::int64_t> bins = mel_bins(node, count, length);
+  const auto values = weights.as<float>();
+  for (std::int64_t filter = 0; filter < count; ++filter) {
+    const auto i = static_cast<std::size_t>(filter);
+    const auto at = [&](std::int64_t bin) -> float& {
+      return values[static_cast<std::size_t>(bin * count + filter)];
+    };
+    for (std::int64_t bin = bins[i]; bin < bins[i + 1]; ++bin) {
+      at(bin) = static_cast<float>(bin - bins[i]) / static_cast<float>(bins[i + 1] - bins[i]);
+    }
+    at(bins[i + 1]) = 1;
+    for (std::int64_t bin = bins[i + 1]; bin < bins[i + 2]; ++bin) {
+      at(bin) =
+          static_cast<float>(bins[i + 2] - bin) / static_cast<float>(bins[i + 2] - bins[i + 1]);
+    }
+  }
+  node.set_output(0, node.add_constant(weights.cast(described_type(node))));
 }
 
 constexpr ReaderEntry kConstantReaders[] = {
@@ -255,6 +308,7 @@ constexpr ReaderEntry kConstantReaders[] = {
     {"", "HannWindow", build_window},
     {"", "HammingWindow", build_window},
     {"", "BlackmanWindow", build_window},
+    {"", "MelWeightMatrix", build_mel_weights},
 };
 
 }  // namespace

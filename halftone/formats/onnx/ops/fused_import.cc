@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that ONNX Runtime's optimizer fuses, as functions of those that they consist of:
 // normalizations of sums, activations with a bias, layers with an activation.
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -63,6 +65,15 @@ void build_simplified_normalization(NodeBuilder& node) {
   function.build();
 }
 
+/// The number of steps that a mask selects, of each sample: int32 [batch], 0 without a mask.
+ValueId selected_steps(NodeBuilder& node, std::size_t mask, ir::Dim batch) {
+  if (node.has_input(mask)) {
+    return emit_reduce(node, ir::ReduceKind::kSum, {1}, false, node.input(mask));
+  }
+  const ValueId zero = node.add_scalar(0, ir::ElementType::kInt32);
+  return node.emit(ir::BroadcastTo{ir::Shape{batch}}, {zero});
+}
+
 /// The sum of rows of three tables, normalized. Outputs: it, the number of steps that a mask
 /// selects, and the sum.
 void build_embed_normalization(NodeBuilder& node) {
@@ -96,9 +107,7 @@ void build_embed_normalization(NodeBuilder& node) {
     sum = emit_binary(node, ir::BinaryKind::kAdd, sum, rows(kSegmentTable, node.input(kSegments)));
   }
   set_normalized(node, sum, kGamma, kBeta, true);
-  if (node.has_input(kMask)) {
-    node.set_output(1, emit_reduce(node, ir::ReduceKind::kSum, {1}, false, node.input(kMask)));
-  }
+  if (node.has_output(1)) node.set_output(1, selected_steps(node, kMask, ids[0]));
   node.set_output(2, sum);
 }
 
@@ -154,42 +163,112 @@ void build_fused_conv(NodeBuilder& node) {
   function.build();
 }
 
-/// A matrix with its last two axes exchanged if an attribute says so.
-std::string operand(NodeBuilder& node, Function& function, std::size_t i, const char* attribute) {
-  const auto rank = static_cast<std::int64_t>(node.input_type(i).shape.rank());
-  if (node.int_attribute(attribute, 0) == 0 || rank < 2) return function.in(i);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
+/// A matrix of FusedMatMul as MatMul reads it. Where the batch is transposed, the first axis is
+/// that of the rows, or of the columns of a transposed matrix.
+std::string operand(NodeBuilder& node, Function& function, std::size_t i, const char* transposes,
+                    const char* moves) {
+  const std::size_t rank = node.input_type(i).shape.rank();
+  std::vector<std::int64_t> order(rank);
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  if (rank > 2 && node.int_attribute(moves, 0) != 0) {
+    std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+  }
+  if (rank >= 2 && node.int_attribute(transposes, 0) != 0) {
+    std::swap(order[rank - 1], order[rank - 2]);
+  }
+  if (std::ranges::is_sorted(order)) return function.in(i);
   return function.transpose(function.in(i), order, "turned" + std::to_string(i));
 }
 
 /// alpha A B, either of them transposed.
 void build_fused_matmul(NodeBuilder& node) {
-  if (node.int_attribute("transBatchA", 0) != 0 || node.int_attribute("transBatchB", 0) != 0) {
-    NodeBuilder::unsupported("transBatchA and transBatchB");
-  }
   Function function(node);
-  const std::string a = operand(node, function, 0, "transA");
-  const std::string b = operand(node, function, 1, "transB");
+  const std::string a = operand(node, function, 0, "transA", "transBatchA");
+  const std::string b = operand(node, function, 1, "transB", "transBatchB");
   const float alpha = node.float_attribute("alpha", 1);
   function.add("MatMul", {a, b}, alpha == 1 ? "y" : "product");
   if (alpha != 1) function.add("Mul", {"product", function.scalar("alpha", alpha)}, "y");
   function.build();
 }
 
+/// activation(Gemm(A, B, C)), whose parameters are attributes of the node.
+void build_fused_gemm(NodeBuilder& node) {
+  constexpr std::pair<const char*, const char*> kParameters[] = {
+      {"activation_alpha", "alpha"}, {"activation_beta", "beta"}, {"activation_gamma", "gamma"}};
+  Function function(node);
+  Function::Names but_for{"activation"};
+  for (const auto& [own, name] : kParameters) but_for.emplace_back(own);
+  function.add_with_attributes("Gemm", {function.in(0), function.in(1), function.in(2)}, "product",
+                               but_for);
+  const std::string activation =
+      node.choice_attribute("activation", "",
+                            {"", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid",
+                             "Softplus", "Softsign", "Tanh", "ThresholdedRelu"});
+  NodeProto& proto = function.add(activation.empty() ? "Identity" : activation, {"product"}, "y");
+  for (const auto& [own, name] : kParameters) {
+    if (node.has_attribute(own)) set_attribute(proto, name, node.float_attribute(own, 0));
+  }
+  function.build();
+}
+
+/// Adds the operator of ONNX that has the name of ONNX Runtime's, or another one.
+void add_as_standard(NodeBuilder& node, std::int64_t opset, const Function::Names& but_for = {},
+                     const std::string& name = "") {
+  Function function(node, opset);
+  Function::Names inputs;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) inputs.push_back(function.in(i));
+  NodeProto& proto =
+      function.add_with_attributes(name.empty() ? node.op_type() : name, inputs, "y", but_for);
+  for (std::size_t i = 1; i < node.num_outputs(); ++i) {
+    proto.add_output("y" + std::to_string(i));
+    function.add_output("y" + std::to_string(i));
+  }
+  function.build();
+}
+
+void build_as_standard(NodeBuilder& node) { add_as_standard(node, 17); }
+
+void build_expand_dims(NodeBuilder& node) { add_as_standard(node, 17, {}, "Unsqueeze"); }
+
+/// The same of an operator to which ONNX Runtime has added attributes since.
+void build_fused_linear_attention(NodeBuilder& node) {
+  refuse_attributes(node, {"state_window"});
+  add_as_standard(node, 27, {"state_window"});
+}
+
+void build_fused_causal_convolution(NodeBuilder& node) {
+  const Function::Names added{"dilation",      "ndim",           "state_update_capacity",
+                              "state_window",  "state_length",   "state_channels_last",
+                              "channels_last", "input_channels", "input_channel_offset"};
+  refuse_attributes(node, {"state_update_capacity", "state_window", "state_channels_last",
+                           "channels_last", "input_channel_offset"});
+  for (const char* name : {"dilation", "ndim"}) {
+    if (node.int_attribute(name, 1) != 1) NodeBuilder::unsupported(name);
+  }
+  add_as_standard(node, 27, added);
+}
+
 constexpr ReaderEntry kFusedReaders[] = {
     {"", "SimplifiedLayerNormalization", build_simplified_normalization},
     {kMicrosoftDomain, "BiasGelu", build_biased_gelu},
+    {kMicrosoftDomain, "CausalConvWithState", build_fused_causal_convolution},
     {kMicrosoftDomain, "EmbedLayerNormalization", build_embed_normalization},
+    {kMicrosoftDomain, "ExpandDims", build_expand_dims},
     {kMicrosoftDomain, "FastGelu", build_biased_gelu},
     {kMicrosoftDomain, "FusedConv", build_fused_conv},
+    {kMicrosoftDomain, "FusedGemm", build_fused_gemm},
     {kMicrosoftDomain, "FusedMatMul", build_fused_matmul},
+    {kMicrosoftDomain, "GatherND", build_as_standard},
     {kMicrosoftDomain, "Gelu", build_biased_gelu},
+    {kMicrosoftDomain, "GridSample", build_as_standard},
+    {kMicrosoftDomain, "LinearAttention", build_fused_linear_attention},
+    {kMicrosoftDomain, "Pad", build_as_standard},
     {kMicrosoftDomain, "QuickGelu", build_quick_gelu},
+    {kMicrosoftDomain, "Range", build_as_standard},
     {kMicrosoftDomain, "SkipLayerNormalization", build_skip_normalization},
     {kMicrosoftDomain, "SkipSimplifiedLayerNormalization", build_skip_normalization},
     {kMicrosoftDomain, "TransposeMatMul", build_fused_matmul},
+    {kMicrosoftDomain, "Trilu", build_as_standard},
 };
 
 }  // namespace

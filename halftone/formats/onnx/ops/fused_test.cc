@@ -76,6 +76,16 @@ TEST(FusedNormalization, AddsRowsOfTables) {
   expect_values(y[2], {0.2F, 0.1F, 0, 0.1F, 0, -0.1F});
 }
 
+TEST(FusedNormalization, CountsNoStepsWithoutAMask) {
+  const auto y = fused("EmbedLayerNormalization",
+                       {whole({1, 2}, {1, 0}, TensorProto::INT32), absent(), pattern({2, 3}, 1),
+                        pattern({4, 3}, 2), absent(), pattern({3}, 4), pattern({3}, 5)},
+                       [](NodeProto& n) { set(n, "epsilon", 1e-5F); })
+                     .run(2);
+  expect_values(y[0], {0.389857F, -0.5F, 0.0775357F, 0.389857F, -0.5F, 0.0775357F});
+  expect_values(y[1], {0});
+}
+
 TEST(FusedActivation, AppliesBehindABias) {
   const Operand bias = pattern({3}, 1);
   expect_values(fused("FastGelu", {kX, bias}).run()[0],
@@ -119,6 +129,56 @@ TEST(FusedLayer, MatMulTransposesAndScales) {
                 {0.3F, -0.25F, -0.25F, 0.3F, 0, 0.1F, -0.02F, -0.03F, -0.08F, -0.1F, 0.1F, -0.03F});
 }
 
+TEST(FusedLayer, MatMulTransposesTheBatch) {
+  const auto turned =
+      fused("FusedMatMul", {pattern({2, 2, 3}, 0), pattern({2, 2, 2}, 1)}, [](NodeProto& n) {
+        set(n, "transA", std::int64_t{1});
+        set(n, "transBatchA", std::int64_t{1});
+      });
+  expect_values(turned.run()[0], {0.14F, -0.37F, -0.04F, 0.1F, 0, 0.02F, 0.08F, 0.09F, 0.08F,
+                                  -0.03F, 0.08F, -0.15F});
+}
+
+TEST(FusedLayer, GemmHasAnActivation) {
+  const auto gemm = fused("FusedGemm", {pattern({2, 3}, 0), pattern({4, 3}, 1), pattern({4}, 2)},
+                          [](NodeProto& n) {
+                            set(n, "transB", std::int64_t{1});
+                            set(n, "alpha", 0.5F);
+                            set(n, "activation", std::string("LeakyRelu"));
+                            set(n, "activation_alpha", 0.1F);
+                          });
+  expect_values(gemm.run()[0], {0.19F, -0.0185F, 0.54F, 0.165F, 0.06F, -0.0355F, 0.33F, -0.0085F});
+}
+
+TEST(FusedLayer, StatesHaveOnnxsOperators) {
+  const auto attention = fused(
+      "LinearAttention", {pattern({1, 2, 4}, 0), pattern({1, 2, 4}, 1), pattern({1, 2, 4}, 2)},
+      [](NodeProto& n) {
+        set(n, "q_num_heads", std::int64_t{2});
+        set(n, "kv_num_heads", std::int64_t{2});
+        set(n, "update_rule", std::string("linear"));
+      });
+  const auto y = attention.run(2);
+  expect_values(y[0], {0.0141421F, -0.0424264F, -0.0480833F, 0, -0.0233345F, 0.0445477F, 0.0226274F,
+                       0.0565685F});
+  expect_values(y[1], {-0.18F, 0.18F, 0.05F, -0.15F, 0.08F, 0.2F, -0.15F, -0.15F});
+  const auto convolution =
+      fused("CausalConvWithState", {pattern({1, 2, 4}, 0), pattern({2, 1, 2}, 1), pattern({2}, 2)},
+            [](NodeProto& n) { set(n, "activation", std::string("silu")); })
+          .run(2);
+  expect_values(convolution[0], {-0.0693855F, 0.172333F, -0.0196001F, 0.23255F, -0.138019F,
+                                 -0.0900332F, -0.175212F, -0.113195F});
+  expect_values(convolution[1], {0.5F, 0});
+}
+
+TEST(FusedLayer, OnnxsOperatorsHaveAnOlderName) {
+  const auto expanded = fused("ExpandDims", {kX, whole({}, {0}, TensorProto::INT32)});
+  EXPECT_EQ(expanded.run()[0], (Floats{-0.5F, 0.2F, -0.2F, 0.5F, 0.1F, -0.3F}));
+  const auto lower =
+      fused("Trilu", {kX, whole({}, {0})}, [](NodeProto& n) { set(n, "upper", std::int64_t{0}); });
+  EXPECT_EQ(lower.run()[0], (Floats{-0.5F, 0, 0, 0.5F, 0.1F, 0}));
+}
+
 const Operand kTokens = pattern({1, 2, 4}, 0);
 
 TEST(FusedAttention, SplitsTheProductOfOneLayer) {
@@ -132,6 +192,10 @@ TEST(FusedAttention, SplitsTheProductOfOneLayer) {
       fused("Attention", layer, heads(2)).run()[0],
       {0.205179F, 0.0134435F, 0.541087F, 0.0513321F, 0.202874F, 0.0177731F, 0.536156F, 0.0530109F});
   expect_values(masked(whole({1}, {1}, TensorProto::INT32)),
+                {0.01F, 0.38F, 0.31F, 0.13F, 0.01F, 0.38F, 0.31F, 0.13F});
+  expect_values(masked(whole({2}, {2, 1}, TensorProto::INT32)),
+                {0.42F, -0.39F, 0.78F, -0.03F, 0.42F, -0.39F, 0.78F, -0.03F});
+  expect_values(masked(whole({5}, {1, 0, 2, 0, 2}, TensorProto::INT32)),
                 {0.01F, 0.38F, 0.31F, 0.13F, 0.01F, 0.38F, 0.31F, 0.13F});
   expect_values(masked(whole({1, 2}, {0, 1}, TensorProto::INT32)),
                 {0.42F, -0.39F, 0.78F, -0.03F, 0.42F, -0.39F, 0.78F, -0.03F});
@@ -166,6 +230,57 @@ TEST(FusedAttention, TakesQueriesKeysAndValues) {
                                   0.114626F, 0.0771719F, -0.322828F});
 }
 
+TEST(FusedAttention, TakesKeysWhoseHeadsLieApart) {
+  // Their bias is that of the queries alone.
+  expect_values(
+      fused("MultiHeadAttention",
+            {kTokens, pattern({1, 2, 3, 2}, 1), pattern({1, 2, 3, 2}, 2), pattern({12}, 3)},
+            heads(2))
+          .run()[0],
+      {0.0334267F, -0.0115966F, 0.141835F, -0.258165F, 0.020898F, 0.0304411F, 0.188995F,
+       -0.211005F});
+}
+
+TEST(FusedAttention, GivesScores) {
+  const auto y =
+      fused("MultiHeadAttention", {kTokens, pattern({1, 2, 4}, 0), pattern({1, 2, 4}, 0)}, heads(2))
+          .run(4);
+  expect_values(y[3], {0.205061F, -0.0777818F, -0.0777818F, 0.0707107F, 0.205061F, -0.0565685F,
+                       -0.0565685F, 0.113137F});
+}
+
+TEST(FusedAttention, WritesAStepToASharedCache) {
+  const auto y = fused("DecoderMaskedMultiHeadAttention",
+                       {pattern({1, 1, 4}, 0), pattern({1, 1, 4}, 1), pattern({1, 1, 4}, 2),
+                        absent(), absent(), pattern({1, 2, 4, 2}, 3), pattern({1, 2, 4, 2}, 4),
+                        whole({1}, {2}, TensorProto::INT32)},
+                       [](NodeProto& n) {
+                         set(n, "num_heads", std::int64_t{2});
+                         set(n, "past_present_share_buffer", std::int64_t{1});
+                       })
+                     .run(3);
+  expect_values(y[0], {-0.109328F, -0.212936F, 0.0213226F, -0.0309867F});
+  expect_values(y[1], {0.4F, 0, -0.4F, 0.3F, -0.2F, 0.5F, 0.2F, -0.2F, 0.5F, 0.1F, -0.3F, 0.4F,
+                       0.1F, -0.3F, 0.3F, -0.1F});
+}
+
+TEST(FusedAttention, MultipliesIntegers) {
+  const auto weights = [] {
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t i = 0; i < 48; ++i) numbers.push_back(7 * i % 31 - 15);
+    return numbers;
+  };
+  const OperatorCase test =
+      fused("QAttention",
+            {whole({1, 2, 4}, {0, 10, 100, 255, 7, 250, 128, 3}, TensorProto::UINT8),
+             whole({4, 12}, weights(), TensorProto::INT8), pattern({12}, 2), pattern({}, 2),
+             pattern({}, 2), whole({1}, {1}, TensorProto::INT32),
+             whole({}, {12}, TensorProto::UINT8), whole({}, {0}, TensorProto::INT8)},
+            heads(2));
+  EXPECT_THAT(test.run()[0], Pointwise(FloatNear(5e-5F), {25.96F, -23.86F, -0.97F, 21.44F, 25.96F,
+                                                          -23.86F, -0.97F, 21.44F}));
+}
+
 TEST(FusedAttention, TurnsPairsByPositions) {
   const Operand cos = pattern({4, 1}, 1);
   const Operand sin = pattern({4, 1}, 2);
@@ -178,17 +293,20 @@ TEST(FusedAttention, TurnsPairsByPositions) {
 }
 
 /// One step behind two keys of a cache; the first numbers of both heads.
-Floats grouped(const std::function<void(NodeProto&)>& fill) {
-  const auto y = fused("GroupQueryAttention",
-                       {pattern({1, 1, 32}, 0), pattern({1, 1, 16}, 1), pattern({1, 1, 16}, 2),
-                        pattern({1, 1, 2, 16}, 3), pattern({1, 1, 2, 16}, 4),
-                        whole({1}, {2}, TensorProto::INT32), whole({1}, {3}, TensorProto::INT32)},
-                       [&](NodeProto& n) {
-                         set(n, "num_heads", std::int64_t{2});
-                         set(n, "kv_num_heads", std::int64_t{1});
-                         if (fill) fill(n);
-                       })
-                     .run(3);
+Floats grouped(const std::function<void(NodeProto&)>& fill, const std::vector<Operand>& more = {}) {
+  std::vector<Operand> inputs{pattern({1, 1, 32}, 0),
+                              pattern({1, 1, 16}, 1),
+                              pattern({1, 1, 16}, 2),
+                              pattern({1, 1, 2, 16}, 3),
+                              pattern({1, 1, 2, 16}, 4),
+                              whole({1}, {2}, TensorProto::INT32),
+                              whole({1}, {3}, TensorProto::INT32)};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  const auto y = fused("GroupQueryAttention", inputs, [&](NodeProto& n) {
+                   set(n, "num_heads", std::int64_t{2});
+                   set(n, "kv_num_heads", std::int64_t{1});
+                   if (fill) fill(n);
+                 }).run(3);
   EXPECT_EQ(y[1].size(), 48U);
   expect_values({y[1].begin() + 32, y[1].begin() + 35}, {-0.2F, 0.5F, 0.1F});
   return {y[0][0], y[0][1], y[0][16], y[0][17]};
@@ -205,6 +323,13 @@ TEST(FusedAttention, ReadsACacheThatHeadsShare) {
                 {-0.18434F, 0.269461F, -0.0969076F, 0.0751027F});
 }
 
+TEST(FusedAttention, LosesAShareToASink) {
+  expect_values(grouped({}, {absent(), absent(), absent(), absent(), pattern({2}, 3)}),
+                {-0.124067F, 0.156335F, -0.0989272F, 0.0915732F});
+  expect_values(grouped([](NodeProto& n) { set(n, "smooth_softmax", std::int64_t{1}); }),
+                {-0.13756F, 0.173339F, -0.0989272F, 0.0915732F});
+}
+
 TEST(FusedOperators, DescribeWhatTheyLack) {
   const auto refuse = [](const OperatorCase& test, ErrorKind kind, const std::string& text) {
     expect_failure(test.model(), kind, text);
@@ -213,9 +338,12 @@ TEST(FusedOperators, DescribeWhatTheyLack) {
   refuse(fused("FusedConv", {image, pattern({1, 1, 2, 2}, 1)},
                [](NodeProto& n) { set(n, "activation", std::string("Elu")); }),
          ErrorKind::kFormat, "activation: expected");
-  refuse(fused("FusedMatMul", {kX, pattern({3, 2}, 0)},
-               [](NodeProto& n) { set(n, "transBatchA", std::int64_t{1}); }),
-         ErrorKind::kUnsupported, "transBatchA and transBatchB");
+  refuse(fused("FusedGemm", {pattern({2, 3}, 0), pattern({3, 4}, 1)},
+               [](NodeProto& n) { set(n, "activation", std::string("Sine")); }),
+         ErrorKind::kFormat, "activation: expected");
+  refuse(fused("CausalConvWithState", {pattern({1, 2, 4}, 0), pattern({2, 1, 2}, 1)},
+               [](NodeProto& n) { set(n, "dilation", std::int64_t{2}); }),
+         ErrorKind::kUnsupported, "dilation");
   refuse(fused("EmbedLayerNormalization",
                {whole({2}, {1, 0}), absent(), pattern({2, 3}, 1), pattern({4, 3}, 2), absent(),
                 pattern({3}, 1), pattern({3}, 2)}),
@@ -225,8 +353,13 @@ TEST(FusedOperators, DescribeWhatTheyLack) {
   refuse(fused("MultiHeadAttention", {kTokens, kTokens, pattern({1, 2, 2, 2}, 1)}, heads(2)),
          ErrorKind::kUnsupported, "keys [1, 2, 4] and values [1, 2, 2, 2]");
   refuse(fused("MultiHeadAttention",
-               {kTokens, kTokens, kTokens, absent(), whole({5}, {1, 1, 1, 1, 1})}, heads(2)),
-         ErrorKind::kUnsupported, "a mask [5]: expected [batch]");
+               {kTokens, kTokens, kTokens, absent(), whole({4}, {1, 1, 1, 1})}, heads(2)),
+         ErrorKind::kUnsupported, "a mask [4]: expected [batch]");
+  refuse(fused("DecoderMaskedMultiHeadAttention",
+               {kTokens, kTokens, kTokens, absent(), absent(), absent(), absent(), absent(),
+                absent(), whole({1}, {0})},
+               heads(2)),
+         ErrorKind::kUnsupported, "cache_indirection");
   refuse(fused("Attention", {kTokens, pattern({4, 12}, 1)},
                [](NodeProto& n) { set(n, "do_rotary", std::int64_t{1}); }),
          ErrorKind::kUnsupported, "do_rotary");
@@ -235,14 +368,10 @@ TEST(FusedOperators, DescribeWhatTheyLack) {
                  set(n, "qkv_hidden_sizes", Ints{4, 4, 8});
                }),
          ErrorKind::kShape, "qkv_hidden_sizes: expected the parts of 12 columns");
-  refuse(
-      fused("RotaryEmbedding", {kTokens, whole({1}, {1}), pattern({4, 1}, 1), pattern({4, 1}, 2)},
-            [](NodeProto& n) { set(n, "scale", 2.0F); }),
-      ErrorKind::kUnsupported, "scale and is_packed_batching");
   refuse(fused("GroupQueryAttention",
                {kTokens, kTokens, kTokens, absent(), absent(), whole({1}, {1}), whole({1}, {2})},
-               [](NodeProto& n) { set(n, "smooth_softmax", std::int64_t{1}); }),
-         ErrorKind::kUnsupported, "smooth_softmax");
+               [](NodeProto& n) { set(n, "sliding_window_cache", std::int64_t{1}); }),
+         ErrorKind::kUnsupported, "sliding_window_cache");
   refuse(fused("GroupQueryAttention",
                {kTokens, kTokens, kTokens, absent(), absent(), whole({1}, {1}), whole({1}, {2})},
                heads(3)),

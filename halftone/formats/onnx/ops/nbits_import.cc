@@ -15,6 +15,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/function.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 
@@ -24,6 +26,8 @@ namespace {
 using ir::Dim;
 using ir::ElementType;
 using ir::ValueId;
+using onnx_pb::NodeProto;
+using onnx_pb::TensorProto;
 
 struct NBits {
   Dim outputs;
@@ -160,14 +164,10 @@ ir::Tensor nbits_zero_points(NodeBuilder& node, const NBits& form) {
     std::ranges::copy(given, numbers.begin());
     return zeros;
   }
-  const auto bytes = bytes_of(node, 3, "bytes of zero points", form.outputs * form.zero_bytes());
-  std::size_t at = 0;
-  for (Dim row = 0; row < form.outputs; ++row) {
-    const auto packed = bytes.subspan(static_cast<std::size_t>(row * form.zero_bytes()));
-    for (Dim b = 0; b < form.blocks(); ++b) {
-      numbers[at++] = static_cast<float>(code_at(packed, b, form.bits));
-    }
-  }
+  bytes_of(node, 3, "bytes of zero points", form.outputs * form.zero_bytes());
+  const ir::Tensor rows = node.constant_input(3).reshaped({form.outputs, form.zero_bytes()});
+  const ir::Tensor codes = unpacked_codes(rows, form.bits, form.blocks());
+  std::ranges::copy(codes.as<std::uint8_t>(), numbers.begin());
   return zeros;
 }
 
@@ -231,7 +231,36 @@ void build_matmul_nbits(NodeBuilder& node) {
   node.set_output(0, node.emit(op, std::move(inputs)));
 }
 
+/// Rows of a table of few bits: Gather of DequantizeLinear. Bytes hold 8 / bits codes along the
+/// last axis, whose zero is 2^(bits-1) unless zero points say otherwise.
+void build_gather_block_quantized(NodeBuilder& node) {
+  enum : std::size_t { kTable, kIndices, kScales, kZeros };
+  const bool has_bytes = node.data_type(kTable) == TensorProto::UINT8;
+  const Dim bits = node.int_attribute("bits", 4);
+  if (has_bytes && bits != 2 && bits != 4 && bits != 8) {
+    NodeBuilder::unsupported("expected 2, 4 or 8 bits, found " + std::to_string(bits));
+  }
+  Function function(node, kAttentionOpset);
+  Function::Names inputs{function.in(kTable), function.in(kScales), function.in(kZeros)};
+  if (has_bytes) {
+    const ir::Shape scales = node.input_type(kScales).shape;
+    const int width = static_cast<int>(bits);
+    const ir::Tensor& table = node.constant_input(kTable);
+    const Dim columns = table.shape().rank() == 0 ? 0 : table.shape().back() * 8 / bits;
+    node.state().charge(table.size() * static_cast<std::size_t>(8 / bits));
+    inputs[0] = function.codes("table", unpacked_codes(table, width, columns), width);
+    inputs[2] = function.codes("zeros", zero_codes(node, kZeros, scales, width), width);
+  }
+  NodeProto& numbers = function.add("DequantizeLinear", inputs, "numbers");
+  set_attribute(numbers, "axis", node.int_attribute("quantize_axis", 1));
+  set_attribute(numbers, "block_size", node.int_attribute("block_size", 128));
+  NodeProto& rows = function.add("Gather", {"numbers", function.in(kIndices)}, "y");
+  set_attribute(rows, "axis", node.int_attribute("gather_axis", 0));
+  function.build();
+}
+
 constexpr ReaderEntry kNBitsReaders[] = {
+    {kMicrosoftDomain, "GatherBlockQuantized", build_gather_block_quantized},
     {kMicrosoftDomain, "MatMulNBits", build_matmul_nbits},
 };
 

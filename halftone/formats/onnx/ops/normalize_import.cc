@@ -91,6 +91,17 @@ ValueId normalized_by_values(NodeBuilder& node, ValueId x, float epsilon) {
   return scaled_by_channel(node, centred, factor, node.input(2));
 }
 
+/// The same with the statistics of x itself, as in training. Exporters write weights that are
+/// normalized at run time so.
+ValueId normalized_by_itself(NodeBuilder& node, ValueId x, float epsilon) {
+  const ir::Shape shape = node.type(x).shape;
+  std::vector<std::size_t> axes = all_axes(shape.rank());
+  axes.erase(axes.begin() + 1);
+  if (ir::is_batch(shape[0])) NodeBuilder::unsupported("training mode, which mixes samples");
+  const ValueId y = node.emit(ir::Normalize{std::move(axes), epsilon, true}, {x});
+  return scaled_by_channel(node, y, node.input(1), node.input(2));
+}
+
 void build_softmax(NodeBuilder& node) {
   const bool log = node.op_type() == "LogSoftmax";
   if (node.opset() < 13) {
@@ -108,14 +119,16 @@ void build_batch_normalization(NodeBuilder& node) {
   if (shape.rank() < 2) {
     fail(ErrorKind::kShape, "input 0: expected channels as axis 1, found " + shape.to_string());
   }
-  if (node.int_attribute("training_mode", 0) != 0) NodeBuilder::unsupported("training mode");
   if (node.int_attribute("spatial", 1) == 0) NodeBuilder::unsupported("spatial=0");
+  const float epsilon = node.float_attribute("epsilon", 1e-5F);
+  if (node.int_attribute("training_mode", 0) != 0) {
+    return node.set_output(0, normalized_by_itself(node, x, epsilon));
+  }
   bool is_constant = true;
   for (std::size_t i = 1; i < 5; ++i) {
     require_vector(node, i, shape[1]);
     is_constant = is_constant && node.constant(node.input(i)) != nullptr;
   }
-  const float epsilon = node.float_attribute("epsilon", 1e-5F);
   node.set_output(0, is_constant ? normalized_by_constants(node, x, epsilon)
                                  : normalized_by_values(node, x, epsilon));
 }

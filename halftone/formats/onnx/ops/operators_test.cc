@@ -361,6 +361,52 @@ TEST(Constants, OfAllFormsAreRead) {
               ElementsAre(10, 270));
 }
 
+/// An operator whose inputs are all constants.
+OperatorCase of_constants(const std::string& op_type, std::vector<Operand> inputs) {
+  return {op_type, std::move(inputs), {}, "", 17};
+}
+
+TEST(MelWeights, AreTrianglesOfASpectrum) {
+  // The values are those of ONNX 1.23's reference evaluator.
+  const std::int32_t type = TensorProto::INT64;
+  const auto mel = [&](std::int64_t length, std::int64_t highest) {
+    return of_constants("MelWeightMatrix",
+                        {whole({}, {3}, type), whole({}, {length}, type), whole({}, {8000}, type),
+                         whole({}, {100}, type), whole({}, {highest}, type)});
+  };
+  Vector expected(27, 0);
+  for (const std::size_t i : {0U, 4U, 11U}) expected[i] = 1;
+  for (const std::size_t i : {7U, 8U}) expected[i] = 0.5F;
+  EXPECT_EQ(mel(16, 3500).run()[0], expected);
+  expect_failure(mel(0, 3500).model(), ErrorKind::kShape, "3 mel filters of 0 points");
+  expect_failure(mel(16, 90000).model(), ErrorKind::kShape, "a mel filter beyond the spectrum");
+}
+
+TEST(BatchNormalization, TakesTheStatisticsOfWeights) {
+  // The values are those of ONNX Runtime 1.32.
+  const OperatorCase test{
+      "BatchNormalization",
+      {pattern({1, 3, 4}, 0), pattern({3}, 1), pattern({3}, 2), pattern({3}, 3), pattern({3}, 6)},
+      [](NodeProto& n) { set(n, "training_mode", std::int64_t{1}); },
+      "",
+      17};
+  const Vector expected{0.362604F, -0.00504152F, 0.205042F, -0.162604F, -0.200008F, -0.999944F,
+                        0.399944F, -0.399992F,   0.327714F, 0.552604F,  0.424095F,  0.295587F};
+  EXPECT_THAT(test.run()[0], testing::Pointwise(testing::FloatNear(2e-6F), expected));
+}
+
+TEST(Optionals, AreTensorsOrAbsent) {
+  TestModel model(18);
+  model.input("x", {2}).output("y").output("here").output("gone");
+  model.node("OptionalGetElement", {"x"}, {"y"});
+  model.node("OptionalHasElement", {"x"}, {"here"});
+  model.node("OptionalHasElement", {""}, {"gone"});
+  const auto outputs = run_reference(model.import(), list(floats({2}, {1, 2})));
+  EXPECT_THAT(numbers(outputs[0]), ElementsAre(1, 2));
+  EXPECT_EQ(numbers(outputs[1].cast(ir::ElementType::kFloat32)), Vector{1});
+  EXPECT_EQ(numbers(outputs[2].cast(ir::ElementType::kFloat32)), Vector{0});
+}
+
 TEST(NodeNames, CarryOverToLayers) {
   TestModel model;
   model.input("x", {-1, 2}).output("y").floats("w", {2, 2}, {1, 0, 0, 1});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/function.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
@@ -43,6 +44,25 @@ bool has_channels_last(NodeBuilder& node) {
   return is_last;
 }
 
+/// The mean of windows where all taps count, also those behind the padding of a last window: sums
+/// of positive numbers less those of negative ones, which LpPool adds.
+void add_full_mean(NodeBuilder& node, Function& function, const std::string& x) {
+  const auto kernel = node.ints_attribute("kernel_shape");
+  std::int64_t taps = 1;
+  for (const std::int64_t extent : kernel ? *kernel : std::vector<std::int64_t>{}) taps *= extent;
+  function.add("Neg", {x}, "negated");
+  Names sums;
+  for (const std::string& part : {x, std::string("negated")}) {
+    function.add("Relu", {part}, part + "/above");
+    NodeProto& sum = function.add_with_attributes("LpPool", {part + "/above"}, part + "/sum",
+                                                  {"channels_last", "count_include_pad"});
+    set_attribute(sum, "p", std::int64_t{1});
+    sums.push_back(part + "/sum");
+  }
+  function.add("Sub", sums, "sum");
+  function.add("Mul", {"sum", function.scalar("share", 1 / static_cast<float>(taps))}, "result");
+}
+
 /// X, its scale and zero point, those of the output: a function of one value.
 void build_of_one(NodeBuilder& node) {
   Function function(node);
@@ -53,10 +73,29 @@ void build_of_one(NodeBuilder& node) {
     function.set_opset(std::max<std::int64_t>(10, node.int_attribute("opset", 13)));
   std::string x = function.dequantize(0);
   if (is_last) x = function.transpose(x, to_first(rank), "channels_first");
-  function.add_with_attributes(op_type, {x}, "result");
+  if (op_type == "AveragePool" && node.int_attribute("ceil_mode", 0) != 0 &&
+      node.int_attribute("count_include_pad", 0) != 0) {
+    function.set_opset(18);  // LpPool with ceil_mode and dilations
+    add_full_mean(node, function, x);
+  } else {
+    function.add_with_attributes(op_type, {x}, "result");
+  }
   std::string y = "result";
   if (is_last) y = function.transpose(y, to_last(rank), "channels_last");
   function.quantize(y, 3, 4);
+  function.build();
+}
+
+/// MaxPool of images with channels last.
+void build_image_max_pool(NodeBuilder& node) {
+  Function function(node);
+  const std::size_t rank = node.input_type(0).shape.rank();
+  if (rank < 3) {
+    fail(ErrorKind::kShape, "expected an image, found " + node.input_type(0).shape.to_string());
+  }
+  const std::string x = function.transpose(function.in(0), to_first(rank), "channels_first");
+  function.add_with_attributes("MaxPool", {x}, "result");
+  function.transpose("result", to_last(rank), "y");
   function.build();
 }
 
@@ -201,6 +240,7 @@ constexpr ReaderEntry kQoperatorReaders[] = {
     {kMicrosoftDomain, "DynamicQuantizeLSTM", build_dynamic_lstm},
     {kMicrosoftDomain, "DynamicQuantizeMatMul", build_dynamic_matmul},
     {kMicrosoftDomain, "MatMulIntegerToFloat", build_matmul_to_float},
+    {kMicrosoftDomain, "NhwcMaxPool", build_image_max_pool},
     {kMicrosoftDomain, "QLinearAdd", build_of_two},
     {kMicrosoftDomain, "QLinearAveragePool", build_of_one},
     {kMicrosoftDomain, "QLinearConcat", build_qlinear_concat},

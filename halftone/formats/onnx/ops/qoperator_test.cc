@@ -113,6 +113,24 @@ TEST(QOperators, PoolImagesOfEitherOrder) {
       {81, 111});
 }
 
+TEST(QOperators, CountAllTapsBehindPadding) {
+  const auto window = [](NodeProto& node) {
+    set(node, "kernel_shape", std::vector<std::int64_t>{2, 2});
+    set(node, "strides", std::vector<std::int64_t>{2, 2});
+    set(node, "pads", std::vector<std::int64_t>{1, 1, 0, 0});
+    set(node, "ceil_mode", std::int64_t{1});
+    set(node, "count_include_pad", std::int64_t{1});
+  };
+  CodeCase test{"QLinearAveragePool", {"a", "as", "az", "ms", "mz"}, window};
+  test.shape = {1, 1, 2, 2};
+  expect_values(test, {0, 2, 47, 124});
+  CodeCase largest{"NhwcMaxPool", {"a"}, [](NodeProto& node) {
+                     set(node, "kernel_shape", std::vector<std::int64_t>{2, 1});
+                   }};
+  largest.shape = {1, 2, 2, 1};
+  expect_values(largest, {100, 255});
+}
+
 TEST(QOperators, MultiplyIntegers) {
   expect_values({"QGemm", {"a", "as", "az", "w", "ws", "wz", "c", "ys", "yz"}}, {93, 99});
   const auto turned = [](NodeProto& node) { set(node, "transB", std::int64_t{1}); };
@@ -128,6 +146,7 @@ TEST(QOperators, RejectWhatTheyCannotBe) {
   const auto channels = [](NodeProto& node) { set(node, "channels_last", std::int64_t{1}); };
   expect_failure(model_of({"QLinearGlobalAveragePool", {"a", "as", "az", "ys", "yz"}, channels}),
                  ErrorKind::kShape, "channels_last: expected an image");
+  expect_failure(model_of({"NhwcMaxPool", {"a"}}), ErrorKind::kShape, "expected an image");
   expect_failure(model_of({"QGemm", {"a", "as", "az", "w", "ws", "wz", "ys", "ys", "yz"}}),
                  ErrorKind::kUnsupported, "expected a bias for each output");
 }
