@@ -330,6 +330,16 @@ TEST(FusedAttention, LosesAShareToASink) {
                 {-0.13756F, 0.173339F, -0.0989272F, 0.0915732F});
 }
 
+TEST(FusedAttention, HidesCausalScores) {
+  const auto causal = fused("MultiHeadAttention", {kTokens, kTokens, kTokens}, [](NodeProto& n) {
+    set(n, "num_heads", std::int64_t{2});
+    set(n, "unidirectional", std::int64_t{1});
+  });
+  expect_failure(causal.model(4), ErrorKind::kUnsupported, "causal scores as an output");
+  expect_failure(fused("DecoderMaskedMultiHeadAttention", {kTokens, kTokens, kTokens}).model(4),
+                 ErrorKind::kUnsupported, "scores as an output");
+}
+
 TEST(FusedOperators, DescribeWhatTheyLack) {
   const auto refuse = [](const OperatorCase& test, ErrorKind kind, const std::string& text) {
     expect_failure(test.model(), kind, text);
