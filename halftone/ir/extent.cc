@@ -2,13 +2,17 @@
 #include "halftone/ir/extent.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <charconv>
 #include <deque>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::ir {
 namespace {
@@ -104,6 +108,34 @@ Extent Extent::of_atom(Atom atom) {
   return extent;
 }
 
+namespace {
+
+/// Whether an operation has a float as an operand.
+bool reads_reals(Extent::AtomKind kind) { return kind > Extent::AtomKind::kReal; }
+
+/// An operand as a text: floats that are known by their value.
+std::string operand_text(const Extent& operand, bool is_real) {
+  const auto number = is_real ? Real::of_bits(operand).number() : std::nullopt;
+  if (!number) return operand.text();
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *number).ptr;
+  return {digits.data(), end};
+}
+
+}  // namespace
+
+Extent Extent::of(AtomKind kind, const Extent& a, const Extent& b) {
+  static constexpr const char* kNames[] = {"",           "",        "min",      "max",
+                                           "float",      "product", "quotient", "sum",
+                                           "difference", "floor",   "ceil",     "round"};
+  const bool is_real = reads_reals(kind);
+  std::string text = kNames[static_cast<std::size_t>(kind)];
+  text += "(" + operand_text(a, is_real);
+  const bool has_two = kind < AtomKind::kReal || (is_real && kind < AtomKind::kFloor);
+  if (has_two) text += ", " + operand_text(b, is_real);
+  return of_atom({kind, text + ")", a, b});
+}
+
 Extent Extent::symbol(const std::string& name) { return of_atom({Atom::Kind::kSymbol, name}); }
 
 std::optional<std::int64_t> Extent::number() const {
@@ -191,20 +223,52 @@ Extent Extent::operator*(const Extent& other) const {
   return product;
 }
 
-std::optional<Extent> Extent::exact_quotient(const Extent& product) const {
-  if (product.terms_.size() != 1) return std::nullopt;
-  const Term& below = product.terms_.begin()->second;
+namespace {
+
+using Atoms = std::vector<std::shared_ptr<const Extent::Atom>>;
+
+/// The term of the highest degree, and of these the first by the texts of its factors: an order
+/// that products keep.
+const Extent::Term& leading_term(const std::map<std::string, Extent::Term>& terms) {
+  const auto texts = [](const Atoms& atoms) {
+    std::vector<std::string_view> result;
+    for (const auto& atom : atoms) result.push_back(atom->text);
+    return result;
+  };
+  const auto leads = [&](const auto& a, const auto& b) {
+    const Atoms& x = a.second.atoms;
+    const Atoms& y = b.second.atoms;
+    return x.size() != y.size() ? x.size() > y.size() : texts(x) < texts(y);
+  };
+  return std::ranges::min_element(terms, leads)->second;
+}
+
+/// A term divided by another one; nothing if a rest remains.
+std::optional<Extent::Term> term_quotient(const Extent::Term& term, const Extent::Term& divisor) {
+  if (term.factor % divisor.factor != 0) return std::nullopt;
+  Atoms rest = term.atoms;
+  for (const auto& atom : divisor.atoms) {
+    const auto found = std::ranges::find(rest, atom->text, &Extent::Atom::text);
+    if (found == rest.end()) return std::nullopt;
+    rest.erase(found);
+  }
+  return Extent::Term{term.factor / divisor.factor, std::move(rest)};
+}
+
+}  // namespace
+
+std::optional<Extent> Extent::exact_quotient(const Extent& divisor) const {
+  if (terms_.size() * divisor.terms_.size() > kMaxTerms) return std::nullopt;
+  const Term& below = leading_term(divisor.terms_);
   Extent quotient;
-  for (const auto& [text, term] : terms_) {
-    std::vector<std::shared_ptr<const Atom>> rest = term.atoms;
-    const bool has_all = std::ranges::all_of(below.atoms, [&](const auto& atom) {
-      const auto found = std::ranges::find(rest, atom->text, &Atom::text);
-      if (found == rest.end()) return false;
-      rest.erase(found);
-      return true;
-    });
-    if (!has_all || term.factor % below.factor != 0) return std::nullopt;
-    quotient.add(product_text(rest), {term.factor / below.factor, rest});
+  Extent rest = *this;
+  while (!rest.terms_.empty()) {
+    const auto next = term_quotient(leading_term(rest.terms_), below);
+    if (!next) return std::nullopt;
+    Extent part;
+    part.add(product_text(next->atoms), *next);
+    quotient = quotient + part;
+    rest = rest - part * divisor;
   }
   return quotient;
 }
@@ -267,9 +331,7 @@ Extent Extent::least(const Extent& a, const Extent& b) {
   if ((a - b).is_at_least(0)) return b;
   const bool ordered = a.text() <= b.text();
   const Extent& first = ordered ? a : b;
-  const Extent& second = ordered ? b : a;
-  return of_atom(
-      {Atom::Kind::kLeast, "min(" + first.text() + ", " + second.text() + ")", first, second});
+  return of(AtomKind::kLeast, first, ordered ? b : a);
 }
 
 Extent Extent::greatest(const Extent& a, const Extent& b) {
@@ -279,9 +341,7 @@ Extent Extent::greatest(const Extent& a, const Extent& b) {
   if ((b - a).is_at_least(0)) return b;
   const bool ordered = a.text() <= b.text();
   const Extent& first = ordered ? a : b;
-  const Extent& second = ordered ? b : a;
-  return of_atom(
-      {Atom::Kind::kGreatest, "max(" + first.text() + ", " + second.text() + ")", first, second});
+  return of(AtomKind::kGreatest, first, ordered ? b : a);
 }
 
 namespace {
@@ -301,6 +361,7 @@ bool is_plainly_at_least(const Terms& terms, std::int64_t number) {
       if (is_symbol && !is_computed(atom->text)) continue;
       all_symbols = false;
       if (is_symbol) continue;
+      if (atom->kind == Atom::Kind::kRealDifference) return false;
       const bool both = atom->a.is_at_least(0) && atom->b.is_at_least(0);
       if (!both) return false;
     }
@@ -326,7 +387,7 @@ Bounds bounds_of(const Extent::Atom& atom, std::int64_t f) {
     if (!divisor || *divisor > kMaxNumber) return {};
     return {{{(f < 0 ? atom.a : atom.a - atom.b + 1) * f, *divisor}}};
   }
-  if (atom.kind == Kind::kSymbol) return {};
+  if (atom.kind != Kind::kLeast && atom.kind != Kind::kGreatest) return {};
   return {{{atom.a * f, 1}, {atom.b * f, 1}}, (atom.kind == Kind::kLeast) == (f > 0)};
 }
 
@@ -370,9 +431,10 @@ Extent Extent::with(const Sizes& sizes) const {
       } else {
         const Extent a = atom->a.with(sizes);
         const Extent b = atom->b.with(sizes);
-        factor = atom->kind == Atom::Kind::kQuotient ? a.over(b)
-                 : atom->kind == Atom::Kind::kLeast  ? least(a, b)
-                                                     : greatest(a, b);
+        factor = atom->kind == Atom::Kind::kQuotient   ? a.over(b)
+                 : atom->kind == Atom::Kind::kLeast    ? least(a, b)
+                 : atom->kind == Atom::Kind::kGreatest ? greatest(a, b)
+                                                       : combined_reals(atom->kind, a, b);
       }
       product = product * factor;
     }

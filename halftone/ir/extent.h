@@ -29,8 +29,8 @@ inline bool is_computed(const std::string& symbol) { return symbol.starts_with(k
 
 /// An integer that depends on symbols >= 1, or >= 0 where the network computes them: a sum of c x1
 /// x2 ... with integers c, where each factor is a symbol, the floor of a quotient, a minimum or a
-/// maximum of two such integers. Two of equal text() are equal; it depends on nothing but the
-/// operations and the names.
+/// maximum of two such integers, or what float32 arithmetic makes of them (real.h). Two of equal
+/// text() are equal; it depends on nothing but the operations and the names.
 class Extent {
  public:
   Extent() = default;
@@ -68,6 +68,25 @@ class Extent {
 
   /// What an expression is made of, for writers of files.
   struct Atom;
+  enum class AtomKind : std::uint8_t {
+    kSymbol,
+    kQuotient,
+    kLeast,
+    kGreatest,
+    // Of floats, which are their bits: see real.h.
+    kReal,  ///< the float nearest to an integer
+    kRealProduct,
+    kRealQuotient,
+    kRealSum,
+    kRealDifference,
+    // Integers of floats.
+    kFloor,
+    kCeil,
+    kRound,
+  };
+  /// A function of two integers, or of the first; never simplified.
+  /// @throws Error kShape if it is too long an expression
+  static Extent of(AtomKind kind, const Extent& a, const Extent& b);
   /// Names and atoms by the text of the product, each with its factor; "" is the constant.
   struct Term {
     std::int64_t factor = 0;
@@ -77,16 +96,16 @@ class Extent {
 
  private:
   static Extent of_atom(Atom atom);
-  /// The quotient by a product if this is a multiple of it.
-  [[nodiscard]] std::optional<Extent> exact_quotient(const Extent& product) const;
+  /// The quotient if this is a multiple of the divisor.
+  [[nodiscard]] std::optional<Extent> exact_quotient(const Extent& divisor) const;
   [[nodiscard]] Extent over_number(std::int64_t divisor) const;
   void add(const std::string& text, const Term& term);
   std::map<std::string, Term> terms_;
 };
 
-/// A symbol, or a function of two integers.
+/// A symbol, or a function of one or two integers.
 struct Extent::Atom {
-  enum class Kind : std::uint8_t { kSymbol, kQuotient, kLeast, kGreatest };
+  using Kind = AtomKind;
   Kind kind = Kind::kSymbol;
   std::string text;  ///< of a symbol: its name
   Extent a{};

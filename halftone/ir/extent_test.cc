@@ -39,6 +39,11 @@ const std::vector<Formula>& formulas() {
        [](auto a, auto b) { return a * a - b * b; }, "H*H - W*W"},
       {[](auto& a, auto& b) { return (a * 4 + b * 6 + 5).over(2); },
        [](auto a, auto b) { return (a * 4 + b * 6 + 5) / 2; }, "2*H + 3*W + 2"},
+      {[](auto& a, auto& b) { return ((a - 3) * (b * 2 + a) * b).over(b * 2 + a); },
+       [](auto a, auto b) { return (a - 3) * b; }, "H*W - 3*W"},
+      {[](auto& a, auto& b) { return ((a + 3) * (b + 1) + 1).over(a + 3); },
+       [](auto a, auto b) { return ((a + 3) * (b + 1) + 1) / (a + 3); },
+       "floor((H + H*W + 3*W + 4)/(H + 3))"},
       {[](auto& a, auto& b) { return (a + b).over(b); }, [](auto a, auto b) { return (a + b) / b; },
        "floor((H + W)/W)"},
   };
@@ -129,6 +134,10 @@ TEST(Extent, TakesTheRestOfAReshape) {
             (Shape{kBatch, 12, dim_of(h() * w())}));
   EXPECT_EQ(resolve_extents(image, {kRemaining, 12, height, width}, true), image);
   EXPECT_TRUE(same_element_count(image, {kBatch, dim_of(h() * w() * 12)}));
+  // Halves are whole where they fit.
+  const Dim half = dim_of(h().over(2));
+  EXPECT_EQ(resolve_extents({3, height}, {kRemaining, half, 2}, false), (Shape{3, half, 2}));
+  EXPECT_EQ(resolve_extents({4, half, 6}, {height, kRemaining}, false), (Shape{height, 12}));
   EXPECT_FALSE(same_element_count({height, 2}, {dim_of(h() * 2 + 1)}));
 }
 

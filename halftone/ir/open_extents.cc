@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::ir {
 namespace {
@@ -51,6 +52,29 @@ template <typename Number>
 void fill(std::vector<Number>& extents, const Sizes& sizes) {
   for (Number& extent : extents) {
     extent = static_cast<Number>(filled(static_cast<std::size_t>(extent), sizes));
+  }
+}
+
+/// The scale of a Resize whose count is a product with its extent, if it gets a number.
+/// @param extent  of its input, with numbers
+float scale_of(const Extent& count, Dim extent, const Sizes& sizes) {
+  const auto only_atom = [](const Extent& e) { return e.terms().begin()->second.atoms[0]; };
+  const auto product = only_atom(only_atom(count)->a);
+  const Extent a = product->a.with(sizes);
+  const Extent bits = a == Real::of(extent_of(extent)).bits() ? product->b.with(sizes) : a;
+  return Real::of_bits(bits).number().value_or(kScaleOfCount);
+}
+
+/// @param x  its input, with numbers
+void fill(Resize& resize, const Shape& x, const Sizes& sizes) {
+  const auto count = static_cast<Dim>(resize.count);
+  if (resize.scale == kScaleOfCount && is_expression(count)) {
+    resize.scale = scale_of(extent_of(count), x[resize.axis], sizes);
+  }
+  resize.count = filled(resize.count, sizes);
+  const bool is_known = x[resize.axis] > 0 && static_cast<Dim>(resize.count) >= 0;
+  if (resize.scale == 0 && is_known) {
+    resize.scale = static_cast<float>(resize.count) / static_cast<float>(x[resize.axis]);
   }
 }
 
@@ -119,13 +143,7 @@ Operator with_sizes(Operator op, const Shape& x, const Sizes& sizes) {
     fill(window->pads_before, sizes);
     fill(window->pads_after, sizes);
   }
-  if (auto* resize = std::get_if<Resize>(&op)) {
-    resize->count = filled(resize->count, sizes);
-    const auto count = static_cast<Dim>(resize->count);
-    if (resize->scale == 0 && x[resize->axis] > 0 && count >= 0) {
-      resize->scale = static_cast<float>(resize->count) / static_cast<float>(x[resize->axis]);
-    }
-  }
+  if (auto* resize = std::get_if<Resize>(&op)) fill(*resize, x, sizes);
   return op;
 }
 

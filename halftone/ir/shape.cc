@@ -2,6 +2,7 @@
 #include "halftone/ir/shape.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "halftone/base/error.h"
@@ -45,6 +46,51 @@ Extent open_count(const Shape& shape) {
   return count;
 }
 
+/// above / below.
+struct Fraction {
+  Extent above;
+  std::int64_t below = 1;
+};
+
+/// An extent with quotients by numbers as they are, not rounded down; nothing for other functions.
+std::optional<Fraction> unrounded(const Extent& extent) {
+  constexpr std::int64_t kMaxBelow = 1 << 20;
+  Fraction sum;
+  for (const auto& [text, term] : extent.terms()) {
+    Fraction product{term.factor};
+    for (const auto& atom : term.atoms) {
+      const bool is_symbol = atom->kind == Extent::AtomKind::kSymbol;
+      if (!is_symbol && (atom->kind != Extent::AtomKind::kQuotient || !atom->b.is_number())) {
+        return std::nullopt;
+      }
+      product.above = product.above * (is_symbol ? Extent::symbol(atom->text) : atom->a);
+      product.below *= is_symbol ? 1 : std::min(*atom->b.number(), kMaxBelow + 1);
+      if (product.below > kMaxBelow) return std::nullopt;
+    }
+    const std::int64_t below = std::lcm(sum.below, product.below);
+    if (below > kMaxBelow) return std::nullopt;
+    sum.above = sum.above * (below / sum.below) + product.above * (below / product.below);
+    sum.below = below;
+  }
+  return sum;
+}
+
+/// What a quotient of counts is where none of their extents was rounded down. At other sizes it is
+/// no quotient, which shows when the symbols have numbers.
+std::optional<Extent> whole_quotient(const Extent& have, const Extent& want) {
+  constexpr std::size_t kMaxProducts = 64;
+  if (have.over(want) * want == have) return std::nullopt;
+  const auto a = unrounded(have);
+  const auto b = unrounded(want);
+  if (!a || !b || a->above.terms().size() * b->above.terms().size() > kMaxProducts) {
+    return std::nullopt;
+  }
+  const Extent above = a->above * b->below;
+  const Extent below = b->above * a->below;
+  const Extent quotient = above.over(below);
+  return quotient * below == above ? std::optional(quotient) : std::nullopt;
+}
+
 /// Resolves a request with expressions in it or in the input. What has to be divided is taken to be
 /// a multiple; numbers for the symbols show whether it is.
 /// @param result  with 1 for the extent that takes the rest
@@ -53,7 +99,8 @@ Shape resolve_expressions(const Shape& input, Shape result, std::optional<std::s
   const Extent want = open_count(result);
   if (!open) return result;
   if (want == Extent(0)) fail(ErrorKind::kShape, "cannot reshape " + input.to_string() + " by 0");
-  result[*open] = dim_of(have.over(want));
+  const auto whole = whole_quotient(have, want);
+  result[*open] = dim_of(whole ? *whole : have.over(want));
   return result;
 }
 

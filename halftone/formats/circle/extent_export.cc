@@ -47,6 +47,9 @@ TensorIndex Exporter::symbol(const std::string& name) {
 TensorIndex Exporter::atom(const ir::Extent::Atom& atom) {
   using AtomKind = ir::Extent::Atom::Kind;
   if (atom.kind == AtomKind::kSymbol) return symbol(atom.text);
+  if (atom.kind > AtomKind::kGreatest) {
+    fail(ErrorKind::kUnsupported, "an extent that floats compute: " + atom.text);
+  }
   const OperatorCode code = atom.kind == AtomKind::kQuotient ? OperatorCode::kFloorDiv
                             : atom.kind == AtomKind::kLeast  ? OperatorCode::kMinimum
                                                              : OperatorCode::kMaximum;

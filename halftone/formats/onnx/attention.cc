@@ -6,6 +6,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 
 namespace halftone::formats::onnx {
 
@@ -27,8 +28,18 @@ ValueId both(NodeBuilder& node, ValueId a, ValueId b) {
   return a == ir::kAbsent ? b : emit_binary(node, BinaryKind::kAnd, a, b);
 }
 
+bool is_open(const Scores& scores) {
+  return ir::is_expression(scores.steps) || ir::is_expression(scores.keys);
+}
+
 /// i - j for step i and key j, as int64.
 ValueId distances(NodeBuilder& node, const Scores& scores) {
+  if (is_open(scores)) {
+    const auto along = [&](std::size_t axis, Dim count) {
+      return counting_along(node, axis, 2, ir::extent_of(count), ir::ElementType::kInt64);
+    };
+    return emit_binary(node, BinaryKind::kSub, along(0, scores.steps), along(1, scores.keys));
+  }
   ir::Tensor table = node.allocate(ir::ElementType::kInt64, {scores.steps, scores.keys});
   const auto values = table.as<std::int64_t>();
   for (Dim i = 0; i < scores.steps; ++i) {
@@ -37,6 +48,17 @@ ValueId distances(NodeBuilder& node, const Scores& scores) {
     }
   }
   return node.add_constant(std::move(table));
+}
+
+/// Whether a step sees a key, by the distance between them; and what else it needs to.
+ValueId sees_within(NodeBuilder& node, const Reach& reach, ValueId distance, ValueId sees) {
+  const auto bounded = [&](BinaryKind kind, std::int64_t bound) {
+    sees = both(node, sees, emit_binary(node, kind, distance, extent_value(node, bound)));
+  };
+  if (reach.causal) bounded(BinaryKind::kGreaterOrEqual, 0);
+  if (reach.left >= 0) bounded(BinaryKind::kLessOrEqual, reach.left);
+  if (reach.right >= 0) bounded(BinaryKind::kGreaterOrEqual, -reach.right);
+  return sees;
 }
 
 }  // namespace
@@ -67,6 +89,11 @@ ValueId repeated_heads(NodeBuilder& node, ValueId x, Dim heads) {
 }
 
 ValueId reach_bias(NodeBuilder& node, const Reach& reach, const Scores& scores, Dim past) {
+  if (is_open(scores)) {
+    const ValueId distance = emit_binary(node, BinaryKind::kAdd, distances(node, scores),
+                                         extent_value(node, ir::extent_of(past)));
+    return bias_of(node, sees_within(node, reach, distance, ir::kAbsent));
+  }
   ir::Tensor bias = node.allocate(ir::ElementType::kFloat32, {scores.steps, scores.keys});
   const auto values = bias.as<float>();
   for (Dim i = 0; i < scores.steps; ++i) {
@@ -83,33 +110,27 @@ ValueId length_bias(NodeBuilder& node, const Reach& reach, const Scores& scores,
   if (shape.rank() != 1) {
     fail(ErrorKind::kShape, "lengths of keys: expected [batch], found " + shape.to_string());
   }
-  const auto whole = ir::ElementType::kInt64;
-  const ValueId count = node.reshape(emit_cast(node, whole, lengths), {shape[0], 1, 1, 1});
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(scores.keys));
-  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
-  const ValueId keys = node.add_constant(ir::Tensor::from<std::int64_t>({scores.keys}, positions));
-  ValueId sees = emit_binary(node, BinaryKind::kLess, keys, count);
+  const auto int64 = ir::ElementType::kInt64;
+  const ValueId count = node.reshape(emit_cast(node, int64, lengths), {shape[0], 1, 1, 1});
+  const ValueId keys = counting(node, ir::extent_of(scores.keys), int64);
+  const ValueId sees = emit_binary(node, BinaryKind::kLess, keys, count);
   if (!reach.has_bounds()) return bias_of(node, sees);
-  const ValueId steps = node.add_scalar(static_cast<double>(scores.steps), whole);
+  const ValueId steps = extent_value(node, ir::extent_of(scores.steps));
   const ValueId distance = emit_binary(node, BinaryKind::kAdd, distances(node, scores),
                                        emit_binary(node, BinaryKind::kSub, count, steps));
-  const auto bounded = [&](BinaryKind kind, std::int64_t bound) {
-    const ValueId limit = node.add_scalar(static_cast<double>(bound), whole);
-    sees = both(node, sees, emit_binary(node, kind, distance, limit));
-  };
-  if (reach.causal) bounded(BinaryKind::kGreaterOrEqual, 0);
-  if (reach.left >= 0) bounded(BinaryKind::kLessOrEqual, reach.left);
-  if (reach.right >= 0) bounded(BinaryKind::kGreaterOrEqual, -reach.right);
-  return bias_of(node, sees);
+  return bias_of(node, sees_within(node, reach, distance, sees));
 }
 
 ValueId mask_bias(NodeBuilder& node, ValueId mask, Dim keys) {
   if (node.type(mask).is_dense(ir::ElementType::kBool)) mask = bias_of(node, mask);
   const ir::Shape shape = node.type(mask).shape;
-  if (shape.rank() == 0 || shape.back() == 1 || shape.back() >= keys) return mask;
+  if (shape.rank() == 0 || shape.back() == 1) return mask;
+  // Of open extents those are equal of which nothing else is known.
+  const auto missing = (ir::extent_of(keys) - ir::extent_of(shape.back())).number();
+  if (!missing || *missing <= 0) return mask;
   ir::Pad pad{ir::PadMode::kConstant, std::vector<std::size_t>(shape.rank(), 0), {}};
   pad.after = pad.before;
-  pad.after.back() = static_cast<std::size_t>(keys - shape.back());
+  pad.after.back() = static_cast<std::size_t>(*missing);
   return node.emit(std::move(pad), {mask, node.add_scalar(kMasked)});
 }
 

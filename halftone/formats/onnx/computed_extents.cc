@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between extents and values: integers that the network computes become extents, and extents become
 // values that other operators read.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,13 +38,42 @@ ir::ValueId add_scalar(ir::Graph& graph, const std::string& name, const Extent& 
   return graph.add_node(name, ir::Reduce{ir::ReduceKind::kSum, {0}, false}, {ones});
 }
 
+/// What computes a float of two others.
+ir::BinaryKind binary_of(Extent::AtomKind kind) {
+  using AtomKind = Extent::AtomKind;
+  static constexpr std::pair<AtomKind, ir::BinaryKind> kKinds[] = {
+      {AtomKind::kLeast, ir::BinaryKind::kMin},
+      {AtomKind::kGreatest, ir::BinaryKind::kMax},
+      {AtomKind::kRealProduct, ir::BinaryKind::kMul},
+      {AtomKind::kRealQuotient, ir::BinaryKind::kDiv},
+      {AtomKind::kRealSum, ir::BinaryKind::kAdd},
+      {AtomKind::kRealDifference, ir::BinaryKind::kSub}};
+  return std::ranges::find(kKinds, kind, [](const auto& row) { return row.first; })->second;
+}
+
+/// A float of shape arithmetic as a value, float32 [].
+ir::ValueId add_real(ir::Graph& graph, const std::string& name, const Extent& bits) {
+  if (bits.is_number()) {
+    return graph.add_constant(name, to_tensor({true, ir::ElementType::kFloat32, {bits}}));
+  }
+  const Extent::Atom& atom = *bits.terms().begin()->second.atoms[0];
+  if (atom.kind == Extent::AtomKind::kReal) {
+    return graph.add_node(name, ir::Cast{ir::ElementType::kFloat32},
+                          {add_scalar(graph, name, atom.a)});
+  }
+  const ir::ValueId a = add_real(graph, name, atom.a);
+  return graph.add_node(name, ir::Binary{binary_of(atom.kind), {}},
+                        {a, add_real(graph, name, atom.b)});
+}
+
 }  // namespace
 
 ir::ValueId ImportState::add_integers(const std::string& name, const Integers& integers) {
   if (integers.numbers()) return graph.add_constant(name, to_tensor(integers));
   std::vector<ir::ValueId> parts;
   for (const Extent& extent : integers.values) {
-    parts.push_back(add_scalar(graph, name, extent));
+    parts.push_back(integers.is_float() ? add_real(graph, name, extent)
+                                        : add_scalar(graph, name, extent));
     if (integers.is_scalar) continue;
     parts.back() = graph.add_node(name, ir::Reshape{{1}}, {parts.back()});
   }
@@ -54,13 +84,8 @@ ir::ValueId ImportState::add_integers(const std::string& name, const Integers& i
     const ir::Shape matrix{static_cast<ir::Dim>(rows), static_cast<ir::Dim>(integers.columns)};
     value = graph.add_node(name, ir::Reshape{matrix}, {value});
   }
-  if (integers.element == ir::ElementType::kInt64) return value;
-  value = graph.add_node(name, ir::Cast{integers.element}, {value});
-  if (integers.divisor == 1) return value;
-  const auto divisor = static_cast<float>(integers.divisor);
-  const ir::ValueId below =
-      graph.add_constant(name + "/divisor", ir::Tensor::from<float>({}, std::span(&divisor, 1)));
-  return graph.add_node(name, ir::Binary{ir::BinaryKind::kDiv, {}}, {value, below});
+  const bool is_stored = integers.is_float() || integers.element == ir::ElementType::kInt64;
+  return is_stored ? value : graph.add_node(name, ir::Cast{integers.element}, {value});
 }
 
 std::optional<Integers> NodeBuilder::extents(std::size_t i) {

@@ -43,6 +43,16 @@ ValueId extent_value(NodeBuilder& node, const Extent& extent, const std::string&
   return node.state().add_integers(node.output_name() + "/" + role, one);
 }
 
+ValueId extent_real(NodeBuilder& node, const Extent& extent, const std::string& role) {
+  return emit_cast(node, ir::ElementType::kFloat32, extent_value(node, extent, role));
+}
+
+ir::Dim open_product(std::span<const ir::Dim> extents) {
+  Extent product(1);
+  for (const ir::Dim extent : extents) product = product * ir::extent_of(extent);
+  return checked_dim(product);
+}
+
 bool has_computed(const Extent& extent) {
   std::set<std::string> names;
   extent.add_symbols(names);
@@ -80,6 +90,13 @@ ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element
   const ValueId ones =
       node.emit(ir::BroadcastTo{{checked_dim(count)}}, {node.add_scalar(1.0, element)});
   return node.emit(ir::CumSum{0, true, false}, {ones});
+}
+
+ValueId counting_along(NodeBuilder& node, std::size_t axis, std::size_t rank, const Extent& count,
+                       ir::ElementType element) {
+  std::vector<ir::Dim> dims(rank, 1);
+  dims[axis] = checked_dim(count);
+  return node.reshape(counting(node, count, element), ir::Shape(std::move(dims)));
 }
 
 ValueId diagonal_mask(NodeBuilder& node, const ir::Shape& matrix, BinaryKind compare, ValueId k) {

@@ -2,6 +2,7 @@
 // Extents as operands of operators, and numbers that the network computes as extents.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "halftone/formats/onnx/node_builder.h"
@@ -10,7 +11,14 @@ namespace halftone::formats::onnx {
 
 /// An extent as a value, int64 [].
 /// @throws Error as ImportState::add_integers()
-ir::ValueId extent_value(NodeBuilder& node, const Extent& extent, const std::string& role);
+ir::ValueId extent_value(NodeBuilder& node, const Extent& extent,
+                         const std::string& role = "extent");
+
+/// An extent as float32 [].
+ir::ValueId extent_real(NodeBuilder& node, const Extent& extent, const std::string& role);
+
+/// The product of extents. @throws Error as checked_dim()
+ir::Dim open_product(std::span<const ir::Dim> extents);
 
 /// Whether an extent has symbols that the network computes.
 bool has_computed(const Extent& extent);
@@ -27,6 +35,9 @@ Extent count_of_steps(NodeBuilder& node, ir::ValueId length, ir::ValueId step);
 
 /// 0, 1, 2, .. below an extent, in an element type.
 ir::ValueId counting(NodeBuilder& node, const Extent& count, ir::ElementType element);
+/// The same along one axis of a shape whose other extents are 1.
+ir::ValueId counting_along(NodeBuilder& node, std::size_t axis, std::size_t rank,
+                           const Extent& count, ir::ElementType element);
 
 /// Which elements of a matrix lie on a diagonal or above or below it: kBool [rows, cols], where
 /// col - row and k, int64 [], compare so.

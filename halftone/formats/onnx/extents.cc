@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/onnx/extents.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::formats::onnx {
 namespace {
 
 using ir::Extent;
 using onnx_pb::NodeProto;
+using onnx_pb::TensorProto;
 
 std::string add_symbol(Exporter& exporter, const std::string& symbol) {
   for (const ir::Definition& each : exporter.graph().definitions()) {
@@ -43,9 +47,44 @@ std::string add_operation(Exporter& exporter, std::string_view op, const std::st
   return name;
 }
 
+std::string add_cast(Exporter& exporter, const std::string& x, TensorProto::DataType type) {
+  std::string name = exporter.fresh("extent");
+  set_attribute(exporter.add_node("Cast", {x}, name), "to", std::int64_t{type});
+  return name;
+}
+
+/// A float that is no constant.
+std::string add_real_atom(Exporter& exporter, const Extent::Atom& atom) {
+  using AtomKind = Extent::AtomKind;
+  static constexpr std::pair<AtomKind, std::string_view> kOperators[] = {
+      {AtomKind::kRealProduct, "Mul"}, {AtomKind::kRealQuotient, "Div"},
+      {AtomKind::kRealSum, "Add"},     {AtomKind::kRealDifference, "Sub"},
+      {AtomKind::kLeast, "Min"},       {AtomKind::kGreatest, "Max"}};
+  if (atom.kind == AtomKind::kReal) {
+    return add_cast(exporter, add_extent(exporter, atom.a), TensorProto::FLOAT);
+  }
+  const auto* op =
+      std::ranges::find(kOperators, atom.kind, [](const auto& row) { return row.first; });
+  const std::string a = add_real(exporter, atom.a);
+  return add_operation(exporter, op->second, a, add_real(exporter, atom.b));
+}
+
+/// An integer that a float becomes.
+std::string add_rounded(Exporter& exporter, const Extent::Atom& atom) {
+  using AtomKind = Extent::AtomKind;
+  std::string x = add_real(exporter, atom.a);
+  if (atom.kind == AtomKind::kRound) {  // ONNX rounds ties to even
+    x = add_operation(exporter, "Add", x, add_real(exporter, ir::Real(0.5F).bits()));
+  }
+  std::string whole = exporter.fresh("extent");
+  exporter.add_node(atom.kind == AtomKind::kCeil ? "Ceil" : "Floor", {x}, whole);
+  return add_cast(exporter, whole, TensorProto::INT64);
+}
+
 std::string add_atom(Exporter& exporter, const Extent::Atom& atom) {
   using AtomKind = Extent::Atom::Kind;
   if (atom.kind == AtomKind::kSymbol) return add_symbol(exporter, atom.text);
+  if (atom.kind >= AtomKind::kFloor) return add_rounded(exporter, atom);
   const std::string a = add_extent(exporter, atom.a);
   const std::string b = add_extent(exporter, atom.b);
   // Div rounds towards zero, Mod has the sign of the divisor.
@@ -85,6 +124,16 @@ std::string add_extent(Exporter& exporter, const Extent& extent) {
     const auto constant = extent.terms().find("");
     if (constant == extent.terms().end()) return sum;
     return add_operation(exporter, "Add", sum, add_term(exporter, constant->second));
+  });
+}
+
+std::string add_real(Exporter& exporter, const Extent& bits) {
+  if (const auto number = ir::Real::of_bits(bits).number()) {
+    return exporter.add_initializer(
+        "extent", encode_tensor(ir::Tensor::from<float>({1}, std::span(&*number, 1))));
+  }
+  return exporter.computed_extent("float " + bits.text(), [&] {
+    return add_real_atom(exporter, *bits.terms().begin()->second.atoms[0]);
   });
 }
 

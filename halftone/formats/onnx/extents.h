@@ -14,6 +14,10 @@ class Exporter;
 /// @throws Error kUnsupported if no input of the graph has a symbol as an axis
 std::string add_extent(Exporter& exporter, const ir::Extent& extent);
 
+/// The name of a float of shape arithmetic, float32 [1]: see ir::Real.
+/// @throws Error as add_extent()
+std::string add_real(Exporter& exporter, const ir::Extent& bits);
+
 /// The name of a shape, int64 [rank].
 /// @throws Error as add_extent()
 std::string add_shape(Exporter& exporter, const std::string& prefix, const ir::Shape& shape);

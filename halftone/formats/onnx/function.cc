@@ -2,7 +2,6 @@
 #include "halftone/formats/onnx/function.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -23,12 +22,6 @@ std::string name_of_input(std::size_t i) { return "in" + std::to_string(i); }
 NodeProto& with_int(NodeProto& proto, const char* name, std::int64_t value) {
   set_attribute(proto, name, value);
   return proto;
-}
-
-std::vector<std::int64_t> counted_to(ir::Dim count) {
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
-  return numbers;
 }
 
 void refuse_inputs(NodeBuilder& node, std::size_t first, const std::string& what) {
@@ -62,7 +55,7 @@ ir::Tensor zero_codes(NodeBuilder& node, std::size_t i, const ir::Shape& shape, 
   return middle;
 }
 
-Function::Function(NodeBuilder& node, std::int64_t opset) : node_(node) {
+Function::Function(NodeBuilder& node, std::int64_t opset) : node_(node), call_(node.proto()) {
   for (std::size_t i = 0; i < node.num_inputs(); ++i) function_.add_input(name_of_input(i));
   function_.add_output("y");
   set_opset(opset);
@@ -92,6 +85,20 @@ NodeProto& Function::add_with_attributes(const std::string& op_type, const Names
     if (std::ranges::count(but_for, attribute.name()) == 0) *proto.add_attribute() = attribute;
   }
   return proto;
+}
+
+std::string Function::extent(const std::string& name, const Extent& extent) {
+  const std::string bound = node_.output_name() + "/" + name;
+  node_.state().bind(bound, Integers{true, ir::ElementType::kInt64, {extent}});
+  call_.add_input(bound);
+  function_.add_input(name);
+  return name;
+}
+
+std::string Function::counted(const std::string& name, const Extent& count) {
+  const std::string end = extent(name + "/end", count);
+  add("Range", {extent(name + "/first", 0), end, extent(name + "/step", 1)}, name);
+  return name;
 }
 
 std::string Function::constant(const std::string& name, onnx_pb::TensorProto value) {
@@ -147,6 +154,6 @@ void Function::quantize(const std::string& numbers, std::size_t scale, std::size
   add("QuantizeLinear", {numbers, in(scale), in(zero)}, "y");
 }
 
-void Function::build() { inline_function(node_.state(), function_, node_.proto()); }
+void Function::build() { inline_function(node_.state(), function_, call_); }
 
 }  // namespace halftone::formats::onnx

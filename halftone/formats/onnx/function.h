@@ -20,9 +20,6 @@ inline constexpr std::int64_t kWithMasks = 2;
 /// Gives a node an attribute.
 onnx_pb::NodeProto& with_int(onnx_pb::NodeProto& proto, const char* name, std::int64_t value);
 
-/// 0, 1, ..., count - 1
-std::vector<std::int64_t> counted_to(ir::Dim count);
-
 /// @throws Error kUnsupported with `what` if the node has input `first` or one behind it
 void refuse_inputs(NodeBuilder& node, std::size_t first, const std::string& what);
 
@@ -66,6 +63,10 @@ class Function {
   std::string codes(const std::string& name, const ir::Tensor& values, int bits);
   /// A constant vector. @return its name
   std::string integers(const std::string& name, const std::vector<std::int64_t>& values);
+  /// An extent, which may be open. @return its name
+  std::string extent(const std::string& name, const Extent& extent);
+  /// 0, 1, 2, .. below an extent. @return its name
+  std::string counted(const std::string& name, const Extent& count);
   /// A constant scalar. @return its name
   std::string scalar(const std::string& name, float value);
   /// Elements begin to end - 1 of an axis. @return the output
@@ -86,6 +87,7 @@ class Function {
  private:
   NodeBuilder& node_;
   onnx_pb::FunctionProto function_;
+  onnx_pb::NodeProto call_;  ///< the node, with extents as more inputs
 };
 
 }  // namespace halftone::formats::onnx

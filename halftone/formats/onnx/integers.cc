@@ -12,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/slicing.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 constexpr std::size_t kMaxIntegers = 1024;
 
 using Known = std::vector<Integers>;
+using ir::Real;
 
 // Each function below evaluates one operator, or returns nullopt if it cannot.
 
@@ -226,58 +228,38 @@ std::optional<Integers> filled(const NodeBuilder& node, const Known& inputs) {
                   std::vector<Extent>(static_cast<std::size_t>(*count), known->values[0])};
 }
 
-std::optional<Integers> rounded_down(Integers floats) {
+/// Floats as integers, or floats that are whole.
+Integers rounded(Integers floats, Extent (Real::*rule)() const, ir::ElementType element) {
+  const bool is_whole = element != ir::ElementType::kFloat32;
   for (Extent& value : floats.values) {
-    if (floats.divisor != 1 && !value.is_at_least(0)) return std::nullopt;
-    value = value.over(floats.divisor);
+    const Extent whole = (Real::of_bits(value).*rule)();
+    value = is_whole ? whole : Real::of(whole).bits();
   }
-  floats.divisor = 1;
+  floats.element = element;
   return floats;
 }
 
-std::optional<Integers> rounded_up(Integers floats) {
-  for (Extent& value : floats.values) value = value + floats.divisor - 1;
-  return rounded_down(std::move(floats));
+/// Towards zero, as ONNX casts floats.
+std::optional<Integers> truncated(const Integers& floats, ir::ElementType element) {
+  for (const Extent& value : floats.values) {
+    const auto number = Real::of_bits(value).number();
+    if (number ? *number < 0 : !value.is_at_least(0)) return std::nullopt;
+  }
+  return rounded(floats, &Real::floor, element);
 }
 
 std::optional<Integers> cast(const NodeBuilder& node, const Known& inputs) {
   const auto element = element_of(static_cast<std::int32_t>(
       std::clamp<std::int64_t>(node.opset() < 6 ? 0 : node.int_attribute("to", 0), 0, 100)));
   const bool is_whole = element == ir::ElementType::kInt64 || element == ir::ElementType::kInt32;
-  const bool is_float = element == ir::ElementType::kFloat32 && !inputs[0].numbers();
+  const bool is_float = element == ir::ElementType::kFloat32 && !inputs[0].numbers() &&
+                        node.int_attribute("to", 0) == onnx_pb::TensorProto::FLOAT;
   if (!is_whole && !is_float) return std::nullopt;
-  auto result = is_whole ? rounded_down(inputs[0]) : inputs[0];
-  if (result) result->element = *element;
-  return result;
-}
-
-/// The product of floats with constant scales, or their quotient.
-std::optional<Integers> scaled(NodeBuilder& node) {
-  if (node.num_inputs() != 2) return std::nullopt;
-  const bool divides = node.op_type() == "Div";
-  const bool is_first = node.input_as<Integers>(0) != nullptr;
-  const auto* floats = node.input_as<Integers>(is_first ? 0 : 1);
-  const auto* id = node.input_as<ir::ValueId>(is_first ? 1 : 0);
-  const ir::Tensor* scales = id == nullptr ? nullptr : node.constant(*id);
-  const bool fits = floats != nullptr && scales != nullptr && (is_first || !divides) &&
-                    floats->element == ir::ElementType::kFloat32 && floats->divisor == 1 &&
-                    scales->element() == ir::ElementType::kFloat32 &&
-                    scales->shape().rank() <= (floats->is_scalar ? 0U : 1U) &&
-                    (scales->size() == 1 || scales->size() == floats->values.size());
-  if (!fits) return std::nullopt;
-  constexpr std::int64_t kMaxDivisor = 1 << 20;
-  Integers result = *floats;
-  std::vector<Ratio> ratios;
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
-    const auto ratio = ratio_of(scales->as<float>()[scales->size() == 1 ? 0 : i], divides);
-    if (!ratio) return std::nullopt;
-    ratios.push_back(divides ? Ratio{ratio->below, ratio->above} : *ratio);
-    result.divisor = std::lcm(result.divisor, ratios.back().below);
-    if (result.divisor > kMaxDivisor) return std::nullopt;
-  }
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
-    result.values[i] = result.values[i] * (ratios[i].above * (result.divisor / ratios[i].below));
-  }
+  Integers result = inputs[0];
+  result.element = *element;
+  if (inputs[0].is_float() == is_float) return result;
+  if (is_whole) return truncated(inputs[0], *element);
+  for (Extent& value : result.values) value = Real::of(value).bits();
   return result;
 }
 
@@ -297,15 +279,33 @@ Integers negated(Integers integers) {
   return integers;
 }
 
+/// Whether an input has floats that depend on symbols.
+bool reads_open_floats(const NodeBuilder& node) {
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+    const auto* held = node.input_as<Integers>(i);
+    if (held != nullptr && held->is_float()) return true;
+  }
+  return false;
+}
+
+/// An input of a node as integers or, beside floats, as floats.
+std::optional<Integers> known_input(NodeBuilder& node, std::size_t i, bool beside_floats) {
+  if (const auto* held = node.input_as<Integers>(i)) return *held;
+  const auto* id = node.input_as<ir::ValueId>(i);
+  const ir::Tensor* tensor = id == nullptr || !beside_floats ? nullptr : node.constant(*id);
+  const auto floats = tensor == nullptr ? std::nullopt : floats_of(*tensor);
+  return floats ? floats : node.integers(i);
+}
+
 /// The inputs of a node as integers. Small integers that the network computes become symbols where
 /// they are joined with known ones.
 std::optional<Known> known_inputs(NodeBuilder& node) {
   Known inputs;
   std::vector<std::size_t> unknown;
+  const bool beside_floats = reads_open_floats(node);
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     if (!node.has_input(i)) continue;
-    const auto* held = node.input_as<Integers>(i);
-    auto known = held != nullptr ? std::optional(*held) : node.integers(i);
+    auto known = known_input(node, i, beside_floats);
     if (!known) unknown.push_back(inputs.size());
     inputs.push_back(known ? std::move(*known) : Integers{});
   }
@@ -342,21 +342,6 @@ std::optional<Integers> shape_of(NodeBuilder& node) {
   const std::int64_t end = std::max(begin, position(node.int_attribute("end", rank)));
   shape.values = {shape.values.begin() + begin, shape.values.begin() + end};
   return shape;
-}
-
-/// Fractions one after another.
-std::optional<Integers> concat_floats(const Known& inputs) {
-  constexpr std::int64_t kMaxDivisor = 1 << 20;
-  Known same = inputs;
-  std::int64_t divisor = 1;
-  for (const Integers& input : inputs) divisor = std::lcm(divisor, input.divisor);
-  if (divisor > kMaxDivisor) return std::nullopt;
-  for (Integers& input : same) {
-    for (Extent& value : input.values) value = value * (divisor / input.divisor);
-  }
-  auto result = concat(same);
-  if (result) result->divisor = divisor;
-  return result;
 }
 
 /// Operators that move the elements of a matrix, as exporters do with the pads of axes.
@@ -406,28 +391,13 @@ std::optional<Integers> as_matrix(const Known& inputs) {
   return result;
 }
 
-/// Operators of fractions, and of floats that are whole.
-std::optional<Integers> evaluate_floats(NodeBuilder& node, const Known& inputs) {
-  const std::string_view op = node.op_type();
-  if (op == "Cast") return cast(node, inputs);
-  if (op == "Floor") return rounded_down(inputs[0]);
-  if (op == "Ceil") return rounded_up(inputs[0]);
-  if (op == "Identity") return inputs[0];
-  if (op == "Concat") return concat_floats(inputs);
-  std::optional<Integers> result;
-  if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") result = relabel(node, inputs);
-  if (op == "Gather") result = gather(node, inputs);
-  if (op == "Slice") result = slice(node, inputs);
-  if (result) result->divisor = inputs[0].divisor;
-  return result;
-}
-
 /// Whether a node of our own files computes an extent.
 bool is_own_extent(const NodeBuilder& node) { return node.output_name().starts_with("extent"); }
 
-/// The quotient that our files mean, whose dividends are extents.
+/// The quotient that our files mean: of extents, which are positive at all sizes that run.
 std::optional<Extent> quotient_of_extents(const Extent& a, const Extent& b) {
-  return b.is_at_least(1) ? std::optional(a.over(b)) : divide(a, b);
+  const auto divisor = b.number();
+  return divisor && *divisor <= 0 ? divide(a, b) : std::optional(a.over(b));
 }
 
 /// The rule of an operator that works element by element on integers, or null.
@@ -444,6 +414,49 @@ BinaryRule elementwise_rule(const NodeBuilder& node) {
   return found == std::end(kRules) ? nullptr : found->second;
 }
 
+/// Operators that move elements, of integers and of floats.
+std::optional<Integers> moved(NodeBuilder& node, const Known& inputs) {
+  const std::string_view op = node.op_type();
+  if (op == "Gather") return gather(node, inputs);
+  if (op == "Concat") return concat(inputs);
+  if (op == "Slice") return slice(node, inputs);
+  if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") return relabel(node, inputs);
+  if (op == "Cast") return cast(node, inputs);
+  if (op == "Identity") return inputs[0];
+  return std::nullopt;
+}
+
+/// The result of float32 arithmetic on two numbers.
+template <Extent::AtomKind kKind>
+std::optional<Extent> of_reals(const Extent& a, const Extent& b) {
+  return ir::combined_reals(kKind, a, b);
+}
+
+/// The smaller or larger of two numbers that are not negative.
+template <BinaryRule kRule>
+std::optional<Extent> of_positive(const Extent& a, const Extent& b) {
+  const auto fits = [](const Extent& bits) {
+    const auto number = Real::of_bits(bits).number();
+    return number ? *number >= 0 : bits.is_at_least(0);
+  };
+  return fits(a) && fits(b) ? kRule(a, b) : std::nullopt;
+}
+
+std::optional<Integers> evaluate_floats(NodeBuilder& node, const Known& inputs) {
+  static constexpr std::pair<std::string_view, BinaryRule> kRules[] = {
+      {"Add", of_reals<Extent::AtomKind::kRealSum>},
+      {"Sub", of_reals<Extent::AtomKind::kRealDifference>},
+      {"Mul", of_reals<Extent::AtomKind::kRealProduct>},
+      {"Div", of_reals<Extent::AtomKind::kRealQuotient>},
+      {"Min", of_positive<smallest>},
+      {"Max", of_positive<largest>}};
+  const std::string_view op = node.op_type();
+  if (op == "Floor") return rounded(inputs[0], &Real::floor, ir::ElementType::kFloat32);
+  if (op == "Ceil") return rounded(inputs[0], &Real::ceil, ir::ElementType::kFloat32);
+  const auto* found = std::ranges::find(kRules, op, [](const auto& rule) { return rule.first; });
+  return found == std::end(kRules) ? moved(node, inputs) : elementwise(inputs, found->second);
+}
+
 std::optional<Integers> evaluate_whole(NodeBuilder& node, const Known& inputs) {
   const std::string_view op = node.op_type();
   if (const BinaryRule rule = elementwise_rule(node)) {
@@ -452,30 +465,21 @@ std::optional<Integers> evaluate_whole(NodeBuilder& node, const Known& inputs) {
   }
   if (op == "Neg") return negated(inputs[0]);
   if (op == "Where") return where(inputs);
-  if (op == "Gather") return gather(node, inputs);
-  if (op == "Concat") return concat(inputs);
-  if (op == "Slice") return slice(node, inputs);
-  if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") return relabel(node, inputs);
   if (op == "ReduceProd" && inputs.size() == 1) return reduce_product(node, inputs);
   if (op == "ReduceMin") return reduce_extreme(node, inputs, smallest);
   if (op == "ReduceMax") return reduce_extreme(node, inputs, largest);
   if (op == "Range") return range(inputs);
   if (op == "ConstantOfShape") return filled(node, inputs);
-  if (op == "Cast") return cast(node, inputs);
-  if (op == "Identity") return inputs[0];
-  return std::nullopt;
+  return moved(node, inputs);
 }
 
 std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
   const auto is_matrix = [](const Integers& input) { return input.columns != 0; };
-  const auto is_float = [](const Integers& input) {
-    return input.element == ir::ElementType::kFloat32;
-  };
   if (std::ranges::any_of(inputs, is_matrix)) return evaluate_matrix(node, inputs);
   if (node.op_type() == "Reshape" && inputs.size() == 2 && inputs[1].values.size() == 2) {
     return as_matrix(inputs);
   }
-  if (std::ranges::any_of(inputs, is_float)) return evaluate_floats(node, inputs);
+  if (std::ranges::any_of(inputs, &Integers::is_float)) return evaluate_floats(node, inputs);
   return evaluate_whole(node, inputs);
 }
 
@@ -489,28 +493,6 @@ ir::Dim checked_dim(const Extent& extent) {
                                       ", which is neither a number nor a multiple of the batch N");
   }
   return ir::dim_of(extent);
-}
-
-std::optional<Ratio> ratio_of(float scale, bool divides) {
-  constexpr std::int64_t kMaxDivisor = 1024;
-  constexpr std::int64_t kMaxImage = 1 << 14;
-  if (!(scale > 1e-6F && scale < 1e6F)) return std::nullopt;
-  const auto agrees = [&](const Ratio& ratio) {
-    for (std::int64_t n = 1; n <= kMaxImage; ++n) {
-      const auto extent = static_cast<float>(n);
-      const float found = std::floor(divides ? extent / scale : extent * scale);
-      const auto exact = divides ? n * ratio.below / ratio.above : n * ratio.above / ratio.below;
-      if (found != static_cast<float>(exact)) return false;
-    }
-    return true;
-  };
-  for (std::int64_t below = 1; below <= kMaxDivisor; ++below) {
-    const double product = static_cast<double>(scale) * static_cast<double>(below);
-    const Ratio ratio{std::llround(product), below};
-    const double miss = std::abs(product - static_cast<double>(ratio.above));
-    if (ratio.above >= 1 && miss <= product * 0x1p-22 && agrees(ratio)) return ratio;
-  }
-  return std::nullopt;
 }
 
 std::optional<std::vector<std::int64_t>> Integers::numbers() const {
@@ -537,6 +519,16 @@ std::optional<Integers> integers_of(const ir::Tensor& tensor) {
   return result;
 }
 
+std::optional<Integers> floats_of(const ir::Tensor& tensor) {
+  if (tensor.element() != ir::ElementType::kFloat32 || tensor.shape().rank() > 1 ||
+      tensor.size() > kMaxIntegers) {
+    return std::nullopt;
+  }
+  Integers result{tensor.shape().rank() == 0, tensor.element(), {}};
+  for (const float value : tensor.as<float>()) result.values.push_back(Real(value).bits());
+  return result;
+}
+
 Integers integers_of(const ir::Shape& shape) {
   Integers result;
   for (const ir::Dim dim : shape.dims()) {
@@ -546,9 +538,16 @@ Integers integers_of(const ir::Shape& shape) {
 }
 
 ir::Tensor to_tensor(const Integers& integers) {
-  const std::vector<std::int64_t> numbers = integers.numbers().value();
   const ir::Shape shape =
-      integers.is_scalar ? ir::Shape{} : ir::Shape{static_cast<ir::Dim>(numbers.size())};
+      integers.is_scalar ? ir::Shape{} : ir::Shape{static_cast<ir::Dim>(integers.values.size())};
+  if (integers.is_float()) {
+    std::vector<float> floats;
+    for (const Extent& bits : integers.values) {
+      floats.push_back(Real::of_bits(bits).number().value());
+    }
+    return ir::Tensor::from<float>(shape, floats);
+  }
+  const std::vector<std::int64_t> numbers = integers.numbers().value();
   return ir::Tensor::from<std::int64_t>(shape, numbers).cast(integers.element);
 }
 
@@ -557,12 +556,15 @@ bool evaluate_integers(NodeBuilder& node) {
   if (node.op_type() == "Shape" || node.op_type() == "Size") {
     result = shape_of(node);
   } else {
-    if (node.op_type() == "Mul" || node.op_type() == "Div") result = scaled(node);
-    const auto inputs = result ? std::nullopt : known_inputs(node);
-    if (!result && !inputs) return false;
-    if (inputs && !inputs->empty()) result = evaluate(node, *inputs);
+    const auto inputs = known_inputs(node);
+    if (!inputs) return false;
+    if (!inputs->empty()) result = evaluate(node, *inputs);
   }
   if (!result || result->values.size() > kMaxIntegers) return false;
+  if (result->is_float() && std::ranges::all_of(result->values, &Extent::is_number)) {
+    node.set_output(0, node.add_constant(to_tensor(*result)));
+    return true;
+  }
   node.set_output(std::move(*result));
   return true;
 }

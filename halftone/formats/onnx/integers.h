@@ -20,25 +20,17 @@ using ir::Extent;
 /// An extent of a shape. @throws Error kShape if it is negative
 ir::Dim checked_dim(const Extent& extent);
 
-/// Whole numbers of which a scale is the quotient, so that the product with the extent of an image,
-/// or the extent divided by the scale, rounded down, is that of runtimes, which compute in float32.
-struct Ratio {
-  std::int64_t above = 1;
-  std::int64_t below = 1;
-};
-/// @return nothing for a scale that is no such quotient
-std::optional<Ratio> ratio_of(float scale, bool divides = false);
-
-/// A scalar, vector or matrix of extents. Floats are those that shape arithmetic makes of extents.
+/// A scalar, vector or matrix of extents. Floats are those that shape arithmetic makes of extents,
+/// as the bits of Real.
 struct Integers {
   bool is_scalar = false;
   ir::ElementType element = ir::ElementType::kInt64;
   std::vector<Extent> values;
-  std::int64_t divisor = 1;  ///< of all values, for floats
-  std::size_t columns = 0;   ///< of a matrix, whose rows are one after another
+  std::size_t columns = 0;  ///< of a matrix, whose rows are one after another
 
+  [[nodiscard]] bool is_float() const { return element == ir::ElementType::kFloat32; }
   /// Whether they are whole numbers in a scalar or vector.
-  [[nodiscard]] bool is_plain() const { return divisor == 1 && columns == 0; }
+  [[nodiscard]] bool is_plain() const { return !is_float() && columns == 0; }
   /// The values as integers; nullopt if one of them depends on a symbol, or they are not plain.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers() const;
 
@@ -48,10 +40,13 @@ struct Integers {
 /// The integers of a small tensor of rank 0 or 1 with integer or boolean elements, else nullopt.
 std::optional<Integers> integers_of(const ir::Tensor& tensor);
 
+/// The floats of a small float32 tensor of rank 0 or 1, else nullopt.
+std::optional<Integers> floats_of(const ir::Tensor& tensor);
+
 /// The extents of a shape as integers.
 Integers integers_of(const ir::Shape& shape);
 
-/// The integers as a tensor. @pre none of them depends on a symbol
+/// The integers or floats as a tensor. @pre none of them depends on a symbol
 ir::Tensor to_tensor(const Integers& integers);
 
 /// Evaluates a node whose inputs are all known integers, or that returns a shape, and sets its

@@ -52,34 +52,6 @@ void check_outputs(const ImportState& state, const NodeProto& proto) {
   }
 }
 
-/// Operators whose readers need numbers for the extents of their inputs.
-constexpr std::string_view kClosedOperators[] = {"CausalConvWithState",
-                                                 "Col2Im",
-                                                 "CumProd",
-                                                 "DFT",
-                                                 "DeformConv",
-                                                 "DynamicQuantizeLSTM",
-                                                 "FlexAttention",
-                                                 "GroupQueryAttention",
-                                                 "LinearAttention",
-                                                 "MaxUnpool",
-                                                 "NegativeLogLikelihoodLoss",
-                                                 "SoftmaxCrossEntropyLoss",
-                                                 "TensorScatter",
-                                                 "TfIdfVectorizer"};
-
-void check_open_operator(const ImportState& state, const NodeProto& proto) {
-  if (std::ranges::count(kClosedOperators, proto.op_type()) == 0) return;
-  for (const std::string& input : proto.input()) {
-    const auto found = state.bindings.find(input);
-    const auto* id =
-        found == state.bindings.end() ? nullptr : std::get_if<ir::ValueId>(&found->second);
-    if (id == nullptr || !ir::has_expressions(state.graph.value(*id).type.shape)) continue;
-    NodeBuilder::unsupported("open extents, found " +
-                             state.graph.value(*id).type.shape.to_string());
-  }
-}
-
 void build_node(ImportState& state, const NodeProto& proto) {
   if (const FunctionProto* function = find_function(state, proto)) {
     inline_function(state, *function, proto);
@@ -87,7 +59,6 @@ void build_node(ImportState& state, const NodeProto& proto) {
   }
   NodeBuilder node(state, proto);
   if (evaluate_integers(node)) return;
-  check_open_operator(state, proto);
   const Builder build = find_builder(proto.domain(), proto.op_type());
   if (build == nullptr) NodeBuilder::unsupported("an unknown operator");
   build(node);

@@ -27,7 +27,7 @@ void check_inputs(const Window& window, Dim groups, InputTypes inputs) {
   check_window(window, rank);
   require(groups >= 1 && w[0] % groups == 0, std::to_string(w[0]) + " outputs do not divide into " +
                                                  std::to_string(groups) + " groups");
-  require(x.back() % groups == 0 && x.back() / groups == w.back(),
+  require(may_be_equal(x.back(), groups * w.back()),
           "input " + x.to_string() + " does not fit weights " + w.to_string() + " in " +
               std::to_string(groups) + " groups");
   check_bias(inputs, 2, w[0]);

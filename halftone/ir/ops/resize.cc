@@ -9,6 +9,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/ops/resample.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::ir {
 namespace {
@@ -192,7 +193,8 @@ ValueType infer_types(const Resize& op, InputTypes inputs) {
   require_axis(y, op.axis);
   const bool is_open = is_expression(y[op.axis]) || is_expression(static_cast<Dim>(op.count));
   // A scale of 0 is the quotient of the extents once these are known.
-  require(std::isfinite(op.scale) && (op.scale > 0 || (op.scale == 0 && is_open)),
+  const bool follows = is_open && (op.scale == 0 || op.scale == kScaleOfCount);
+  require(std::isfinite(op.scale) && (op.scale > 0 || follows),
           "scale: expected a positive number, found " + number_text(op.scale));
   require(is_open || !op.antialias || static_cast<double>(op.scale) * kMaxShrinking >= 1,
           "scale: expected at least 2^-20, found " + std::to_string(op.scale));

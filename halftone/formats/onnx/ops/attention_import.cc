@@ -87,7 +87,7 @@ void build_attention(NodeBuilder& node) {
   node.set_output(1, k);
   node.set_output(2, v);
   const Scores extents{node.type(q).shape[2], node.type(k).shape[2]};
-  if (extents.steps < 0 || extents.keys < 0) {
+  if (ir::depends_on_batch(extents.steps) || ir::depends_on_batch(extents.keys)) {
     NodeBuilder::unsupported("expected steps and keys on axes other than the batch");
   }
   k = repeated_heads(node, k, node.type(q).shape[1]);

@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/window.h"
@@ -267,11 +268,11 @@ void build_conv_transpose(NodeBuilder& node) {
 void set_indices(NodeBuilder& node, const ir::Pool& pool, ValueId x) {
   const ir::Shape shape = node.type(x).shape;
   const bool by_column = node.int_attribute("storage_order", 0) != 0;
-  if (!shape.is_static() || (by_column && shape.rank() != 4)) {
+  if (ir::depends_on_batch(shape[0]) || (by_column && shape.rank() != 4)) {
     NodeBuilder::unsupported("indices of maxima in an input " + shape.to_string());
   }
-  const auto whole = [&](Dim value) {
-    return node.add_scalar(static_cast<double>(value), ir::ElementType::kInt64);
+  const auto whole = [&](Dim extent) {
+    return extent_value(node, ir::extent_of(extent), "extent");
   };
   ValueId at = node.emit(ir::MaxPoolIndex{pool.kernel, pool.window, pool.round_up}, {x}, "indices");
   if (by_column) {
@@ -280,15 +281,15 @@ void set_indices(NodeBuilder& node, const ir::Pool& pool, ValueId x) {
     at = emit_binary(node, ir::BinaryKind::kAdd,
                      emit_binary(node, ir::BinaryKind::kMul, col, whole(shape[1])), row);
   }
-  const auto elements = static_cast<Dim>(ir::count_of(ir::spatial_extents(shape)));
   std::vector<Dim> dims(shape.rank(), 1);
   dims.front() = shape[0];
   dims.back() = shape.back();
-  ir::Tensor first = node.allocate(ir::ElementType::kInt64, ir::Shape(std::move(dims)));
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    first.as<std::int64_t>()[i] = static_cast<Dim>(i) * elements;
-  }
-  at = emit_binary(node, ir::BinaryKind::kAdd, at, node.add_constant(std::move(first)));
+  const Extent images = ir::extent_of(shape[0]) * ir::extent_of(shape.back());
+  const ValueId image =
+      node.reshape(counting(node, images, ir::ElementType::kInt64), ir::Shape(std::move(dims)));
+  const ValueId elements = whole(open_product(ir::spatial_extents(shape)));
+  at = emit_binary(node, ir::BinaryKind::kAdd, at,
+                   emit_binary(node, ir::BinaryKind::kMul, image, elements));
   std::vector<std::size_t> order = all_axes(shape.rank());
   std::rotate(order.begin() + 1, order.end() - 1, order.end());
   node.set_output(1, emit_transpose(node, std::move(order), at));

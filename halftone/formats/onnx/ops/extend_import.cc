@@ -215,7 +215,9 @@ void build_trilu(NodeBuilder& node) {
   if (std::ranges::any_of(matrix.dims(), ir::depends_on_batch)) {
     NodeBuilder::unsupported("expected matrices without the batch axis");
   }
-  const auto known = node.has_input(1) ? node.integers(1) : std::optional(Integers{true, {}, {0}});
+  const auto known = node.has_input(1)
+                         ? node.integers(1)
+                         : std::optional(Integers{true, ir::ElementType::kInt64, {0}});
   const auto numbers = known ? known->numbers() : std::nullopt;
   if (numbers && numbers->size() != 1) fail(ErrorKind::kShape, "k: expected one number");
   const bool upper = node.int_attribute("upper", 1) != 0;

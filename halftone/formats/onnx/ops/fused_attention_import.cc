@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attention operators of ONNX Runtime, as functions of ONNX's Attention and RotaryEmbedding.
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -24,9 +23,8 @@ using onnx_pb::TensorProto;
 std::string counted_keys(NodeBuilder& node, Function& function, std::size_t input, Dim keys) {
   const Dim count = node.input_type(input).shape[0];
   const Dim batch = node.input_type(0).shape[0];
-  if (ir::is_expression(keys)) NodeBuilder::unsupported("lengths of open extents");
   with_int(function.add("Cast", {function.in(input)}, "counts"), "to", TensorProto::INT64);
-  const std::string numbers = function.integers("keys", counted_to(keys));
+  const std::string numbers = function.counted("keys", ir::extent_of(keys));
   const auto bounds = [&](Dim part, const std::string& name) {
     std::string counts = "counts";
     if (count != batch) {
@@ -274,9 +272,11 @@ void build_rotary(NodeBuilder& node) {
   Function function(node, kAttentionOpset);
   std::string steps = function.in(1);
   if (positions == ir::Shape{1}) {
-    const Dim count = x.rank() == 4 ? x[2] : x.rank() == 3 ? x[1] : 0;
-    if (count < 1) fail(ErrorKind::kShape, "expected 3 or 4 axes, found " + x.to_string());
-    function.add("Add", {steps, function.integers("steps", counted_to(count))}, "positions");
+    if (x.rank() != 3 && x.rank() != 4) {
+      fail(ErrorKind::kShape, "expected 3 or 4 axes, found " + x.to_string());
+    }
+    const Extent count = ir::extent_of(x[x.rank() - 2]);
+    function.add("Add", {steps, function.counted("steps", count)}, "positions");
     function.add("Unsqueeze", {"positions", function.integers("first", {0})}, "rows");
     steps = "rows";
   }

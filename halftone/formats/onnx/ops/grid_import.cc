@@ -8,6 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/window.h"
@@ -27,10 +28,6 @@ struct Neighbour {
   ValueId weight;  ///< absent for 1
 };
 
-ValueId whole(NodeBuilder& node, Dim value) {
-  return node.add_scalar(static_cast<double>(value), ElementType::kInt64);
-}
-
 Neighbour nearest(NodeBuilder& node, ValueId position) {
   return {emit_cast(node, ElementType::kInt64, emit_unary(node, ActivationKind::kRound, position)),
           ir::kAbsent};
@@ -42,7 +39,8 @@ std::vector<Neighbour> neighbours(NodeBuilder& node, ValueId position) {
   const ValueId upper = emit_binary(node, BinaryKind::kSub, position, floor);
   const ValueId lower = emit_binary(node, BinaryKind::kSub, node.add_scalar(1.0F), upper);
   const ValueId index = emit_cast(node, ElementType::kInt64, floor);
-  return {{index, lower}, {emit_binary(node, BinaryKind::kAdd, index, whole(node, 1)), upper}};
+  return {{index, lower},
+          {emit_binary(node, BinaryKind::kAdd, index, extent_value(node, 1)), upper}};
 }
 
 /// The product of two values, of which one may be absent for 1.
@@ -59,16 +57,17 @@ ValueId corner_values(NodeBuilder& node, ValueId image, std::span<const Dim> ext
   ValueId at = ir::kAbsent;
   ValueId inside = ir::kAbsent;
   ValueId weight = ir::kAbsent;
-  const ValueId zero = whole(node, 0);
+  const ValueId zero = extent_value(node, 0);
   for (std::size_t axis = 0; axis < corner.size(); ++axis) {
-    const ValueId last = whole(node, extents[axis] - 1);
+    const Extent extent = ir::extent_of(extents[axis]);
+    const ValueId last = extent_value(node, extent - 1);
     const ValueId clamped =
         emit_binary(node, BinaryKind::kMin,
                     emit_binary(node, BinaryKind::kMax, corner[axis].index, zero), last);
     const ValueId fits = emit_binary(node, BinaryKind::kEqual, clamped, corner[axis].index);
     inside = axis == 0 ? fits : emit_binary(node, BinaryKind::kAnd, inside, fits);
     weight = times_of(node, weight, corner[axis].weight);
-    if (axis > 0) at = emit_binary(node, BinaryKind::kMul, at, whole(node, extents[axis]));
+    if (axis > 0) at = emit_binary(node, BinaryKind::kMul, at, extent_value(node, extent));
     at = axis == 0 ? clamped : emit_binary(node, BinaryKind::kAdd, at, clamped);
   }
   const ValueId one = weight == ir::kAbsent ? node.add_scalar(1.0F) : weight;
@@ -84,8 +83,7 @@ ValueId sampled(NodeBuilder& node, ValueId image, const std::vector<ValueId>& po
                 bool interpolates) {
   const ir::Shape shape = node.type(image).shape;
   const auto extents = shape.dims().subspan(1, positions.size());
-  const ValueId flat =
-      node.reshape(image, {shape[0], static_cast<Dim>(ir::count_of(extents)), shape.back()});
+  const ValueId flat = node.reshape(image, {shape[0], open_product(extents), shape.back()});
   std::vector<std::vector<Neighbour>> choices;
   for (const ValueId position : positions) {
     choices.push_back(interpolates ? neighbours(node, position)
@@ -104,6 +102,19 @@ ValueId sampled(NodeBuilder& node, ValueId image, const std::vector<ValueId>& po
   return sum;
 }
 
+/// The position in elements, of which an axis has n, of one between -1 and 1.
+ValueId position_in(NodeBuilder& node, const ir::GridSample& op, ValueId p, const Extent& n) {
+  const ValueId last = extent_real(node, n - 1, "last");
+  const ValueId width = op.align_corners ? last : extent_real(node, n, "width");
+  p = emit_binary(node, BinaryKind::kAdd, p, node.add_scalar(1.0F));
+  p = emit_binary(node, BinaryKind::kMul, p,
+                  emit_binary(node, BinaryKind::kMul, width, node.add_scalar(0.5F)));
+  if (!op.align_corners) p = emit_binary(node, BinaryKind::kSub, p, node.add_scalar(0.5F));
+  if (op.surroundings != ir::Surroundings::kEdge) return p;
+  const ValueId above = emit_binary(node, BinaryKind::kMax, p, node.add_scalar(0.0F));
+  return emit_binary(node, BinaryKind::kMin, above, last);
+}
+
 /// Image [N, C, D, H, W] at a grid [N, d, h, w, 3] of columns, rows and planes between -1 and 1.
 void build_volume_sample(NodeBuilder& node, const ir::GridSample& op) {
   const ValueId grid = node.input(1);
@@ -112,25 +123,15 @@ void build_volume_sample(NodeBuilder& node, const ir::GridSample& op) {
     NodeBuilder::unsupported("volumes with cubic interpolation or reflection");
   }
   const ir::Shape shape = node.input_type(0).shape;
-  if (ir::has_expressions(shape) || ir::has_expressions(wanted)) {
-    NodeBuilder::unsupported("volumes of open extents, found " + shape.to_string());
-  }
   if (wanted.rank() != 5 || wanted[4] != 3) {
     fail(ErrorKind::kShape, "expected a grid [N, d, h, w, 3], found " + wanted.to_string());
   }
-  const Dim count = wanted[1] * wanted[2] * wanted[3];
+  const Dim count = open_product(wanted.dims().subspan(1, 3));
   std::vector<ValueId> positions;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const ir::Slice slice{4, 2 - axis, 1, 1};
-    ValueId p = node.reshape(node.emit(slice, {grid}), {wanted[0], count});
-    const auto n = static_cast<float>(shape[axis + 2]);
-    p = emit_binary(node, BinaryKind::kAdd, p, node.add_scalar(1.0F));
-    p = emit_binary(node, BinaryKind::kMul, p, node.add_scalar((op.align_corners ? n - 1 : n) / 2));
-    if (!op.align_corners) p = emit_binary(node, BinaryKind::kSub, p, node.add_scalar(0.5F));
-    if (op.surroundings == ir::Surroundings::kEdge) {
-      p = node.emit(ir::Unary{{ActivationKind::kClip, 0, n - 1}}, {p});
-    }
-    positions.push_back(p);
+    const ValueId p = node.reshape(node.emit(slice, {grid}), {wanted[0], count});
+    positions.push_back(position_in(node, op, p, ir::extent_of(shape[axis + 2])));
   }
   const ValueId image = emit_transpose(node, {0, 2, 3, 4, 1}, node.input(0));
   const ValueId values = sampled(node, image, positions, op.mode == ir::Interpolation::kLinear);
@@ -190,6 +191,27 @@ ir::Tensor homogeneous_grid(NodeBuilder& node, std::span<const Dim> extents, boo
   return grid;
 }
 
+/// The same of open extents.
+ValueId open_grid(NodeBuilder& node, std::span<const Dim> extents, bool align_corners) {
+  const Dim count = open_product(extents);
+  const ir::Shape all(std::vector<Dim>(extents.begin(), extents.end()));
+  std::vector<ValueId> columns;
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    const Extent n = ir::extent_of(extents[axis]);
+    const ValueId at = counting_along(node, axis, extents.size(), n, ElementType::kFloat32);
+    const ValueId twice = emit_binary(node, BinaryKind::kMul, at, node.add_scalar(2.0F));
+    const ValueId edge =
+        align_corners ? twice : emit_binary(node, BinaryKind::kAdd, twice, node.add_scalar(1.0F));
+    const Extent steps = align_corners ? Extent::greatest(1, n - 1) : n;
+    const ValueId share =
+        emit_binary(node, BinaryKind::kDiv, edge, extent_real(node, steps, "steps"));
+    const ValueId p = emit_binary(node, BinaryKind::kSub, share, node.add_scalar(1.0F));
+    columns.push_back(node.reshape(node.emit(ir::BroadcastTo{all}, {p}), {count, 1}));
+  }
+  columns.push_back(node.emit(ir::BroadcastTo{{count, 1}}, {node.add_scalar(1.0F)}));
+  return node.emit(ir::Concat{1}, std::move(columns));
+}
+
 /// The positions that affine maps [N, axes, axes + 1] give the elements of images.
 void build_affine_grid(NodeBuilder& node) {
   const auto stated = node.integers(1);
@@ -202,16 +224,18 @@ void build_affine_grid(NodeBuilder& node) {
   }
   if (!stated) node.refuse_input(1, "expected a known size");
   const auto axes = static_cast<Dim>(extents.size());
-  const bool fits = shape.rank() == 3 && (axes == 2 || axes == 3) && shape[1] == axes &&
-                    shape[2] == axes + 1 &&
-                    std::ranges::all_of(extents, [](Dim n) { return n >= 1; });
+  const bool fits =
+      shape.rank() == 3 && (axes == 2 || axes == 3) && shape[1] == axes && shape[2] == axes + 1 &&
+      std::ranges::all_of(extents, [](Dim n) { return n >= 1 || ir::is_expression(n); });
   if (!fits) {
     fail(ErrorKind::kShape,
          "expected maps [N, 2, 3] or [N, 3, 4] and a known size [N, C, extents..], found " +
              shape.to_string());
   }
   const bool align_corners = node.int_attribute("align_corners", 0) != 0;
-  const ValueId grid = node.add_constant(homogeneous_grid(node, extents, align_corners));
+  const ValueId grid = std::ranges::any_of(extents, ir::is_expression)
+                           ? open_grid(node, extents, align_corners)
+                           : node.add_constant(homogeneous_grid(node, extents, align_corners));
   const ValueId moved = node.emit(ir::MatMul{false, true}, {grid, theta});  // [N, elements, axes]
   std::vector<Dim> dims = {shape[0]};
   dims.insert(dims.end(), extents.begin(), extents.end());
@@ -226,7 +250,8 @@ struct DeformedWindow {
   std::vector<Dim> counts;
   Dim groups;  ///< of channels, with offsets of their own
   [[nodiscard]] Dim taps() const { return static_cast<Dim>(ir::count_of(kernel)); }
-  [[nodiscard]] Dim positions() const { return static_cast<Dim>(ir::count_of(counts)); }
+  [[nodiscard]] Dim positions() const { return open_product(counts); }
+  [[nodiscard]] bool is_open() const { return std::ranges::any_of(counts, ir::is_expression); }
 };
 
 DeformedWindow deformed_window(NodeBuilder& node) {
@@ -243,8 +268,13 @@ DeformedWindow deformed_window(NodeBuilder& node) {
   d.window = window_of(node, extents, d.kernel);
   d.counts = ir::window_counts(d.window, extents, d.kernel);
   d.groups = node.int_attribute("offset_group", 1);
-  const bool fits = d.groups >= 1 && x[1] % d.groups == 0 &&
-                    offset == ir::Shape{x[0], d.groups * d.taps() * 2, d.counts[0], d.counts[1]};
+  if (std::ranges::any_of(d.window.pads_before, ir::is_expression)) {
+    NodeBuilder::unsupported("padding that follows open extents");
+  }
+  const bool fits = d.groups >= 1 && x[1] % d.groups == 0 && offset[0] == x[0] &&
+                    offset[1] == d.groups * d.taps() * 2 &&
+                    ir::may_be_equal(offset[2], d.counts[0]) &&
+                    ir::may_be_equal(offset[3], d.counts[1]);
   if (!fits) fail(ErrorKind::kShape, "offsets " + offset.to_string() + " do not fit the window");
   return d;
 }
@@ -264,11 +294,29 @@ ir::Tensor tap_positions(NodeBuilder& node, const DeformedWindow& d, std::size_t
   return table;
 }
 
+/// The same of open extents.
+ValueId open_tap_positions(NodeBuilder& node, const DeformedWindow& d, std::size_t axis) {
+  const ValueId at =
+      counting_along(node, 2 + axis, 4, ir::extent_of(d.counts[axis]), ElementType::kFloat32);
+  std::vector<float> first;
+  for (Dim k = 0; k < d.kernel[axis]; ++k) {
+    first.push_back(static_cast<float>(k * d.window.dilations[axis] - d.window.pads_before[axis]));
+  }
+  const ir::Shape along =
+      axis == 0 ? ir::Shape{d.kernel[0], 1, 1, 1} : ir::Shape{1, d.kernel[1], 1, 1};
+  const ValueId stride = node.add_scalar(static_cast<float>(d.window.strides[axis]));
+  const ValueId moved = emit_binary(node, BinaryKind::kMul, at, stride);
+  const ValueId sum = emit_binary(node, BinaryKind::kAdd, moved,
+                                  node.add_constant(ir::Tensor::from<float>(along, first)));
+  const ir::BroadcastTo all{{d.kernel[0], d.kernel[1], d.counts[0], d.counts[1]}};
+  return node.reshape(node.emit(all, {sum}), {d.taps(), d.positions()});
+}
+
 /// The columns [N, channels of a group, taps positions] of a deformed window.
 ValueId deformed_columns(NodeBuilder& node, const DeformedWindow& d, Dim group) {
   const ir::Shape x = node.input_type(0).shape;
   const Dim channels = x[1] / d.groups;
-  const Dim elements = d.taps() * d.positions();
+  const Dim elements = checked_dim(ir::extent_of(d.positions()) * d.taps());
   const auto part = [&](ValueId value, Dim begin, Dim count) {
     return node.emit(
         ir::Slice{1, static_cast<std::size_t>(begin), 1, static_cast<std::size_t>(count)}, {value});
@@ -279,7 +327,8 @@ ValueId deformed_columns(NodeBuilder& node, const DeformedWindow& d, Dim group) 
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const ValueId moved = node.reshape(node.emit(ir::Slice{2, axis, 1, 1}, {offsets}),
                                        {x[0], d.taps(), d.positions()});
-    const ValueId plain = node.add_constant(tap_positions(node, d, axis));
+    const ValueId plain = d.is_open() ? open_tap_positions(node, d, axis)
+                                      : node.add_constant(tap_positions(node, d, axis));
     positions.push_back(
         node.reshape(emit_binary(node, BinaryKind::kAdd, moved, plain), {x[0], elements}));
   }

@@ -63,6 +63,9 @@ GroupedHeads grouped_heads(NodeBuilder& node) {
   n.size = query[2] / columns;
   n.steps = query[1];
   if (node.has_input(gqa::kPastKey)) n.past = shape_of(node, gqa::kPastKey, 4)[2];
+  if (ir::is_expression(n.past)) {
+    NodeBuilder::unsupported("a cache of an open extent, found " + ir::to_string(n.past));
+  }
   n.total = n.past == 0 ? n.steps : number_input(node, gqa::kTotal);
   return n;
 }
@@ -71,7 +74,7 @@ GroupedHeads grouped_heads(NodeBuilder& node) {
 /// @return their name, [batch or 1, steps]
 std::string step_positions(NodeBuilder& node, Function& function, const GroupedHeads& n) {
   if (node.has_input(gqa::kPositions)) return function.in(gqa::kPositions);
-  const std::string steps = function.integers("steps", counted_to(n.steps));
+  const std::string steps = function.counted("steps", ir::extent_of(n.steps));
   const std::string first = n.is_first() ? "first" : "start";
   if (n.is_first()) function.integers("first", {0});
   function.add("Unsqueeze", {first, function.integers("behind", {1})}, "rows");
@@ -179,7 +182,7 @@ void build_group_query_attention(NodeBuilder& node) {
   Function::Names parts = grouped_parts(node, function, n);
   with_int(function.add("Cast", {function.in(gqa::kLastKeys)}, "last"), "to", TensorProto::INT64);
   function.add("Add", {"last", function.integers("one", {1})}, "lengths");
-  function.add("Sub", {"lengths", function.integers("count", {n.steps})}, "start");
+  function.add("Sub", {"lengths", function.extent("count", ir::extent_of(n.steps))}, "start");
   if (node.int_attribute("do_rotary", 0) != 0) {
     const std::string positions = step_positions(node, function, n);
     parts[0] = with_rotary(node, function, parts[0], n.heads, positions);

@@ -7,7 +7,6 @@
 #include "halftone/base/testing.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
-#include "halftone/formats/onnx/integers.h"
 #include "halftone/formats/onnx/testing.h"
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/open_extents.h"
@@ -253,16 +252,6 @@ TEST(OpenSizes, OfFloatArithmetic) {
   EXPECT_EQ(run_sequence(model, {1, 2, 3, 4, 5, 6}).shape(), (Shape{1, 9}));
 }
 
-TEST(Ratios, AreThoseOfFloatProducts) {
-  const auto third = ratio_of(1.0F / 3);
-  ASSERT_TRUE(third.has_value());
-  EXPECT_EQ(third->above, 1);
-  EXPECT_EQ(third->below, 3);
-  EXPECT_FALSE(ratio_of(1.3F).has_value());  // 90 x 1.3F < 117
-  EXPECT_FALSE(ratio_of(0).has_value());
-  EXPECT_EQ(ratio_of(2.5F, true)->above, 5);
-}
-
 TEST(OpenMasks, AreTriangles) {
   TestModel model = sequence();
   set(model.node("Shape", {"x"}, {"n"}), "start", std::int64_t{1});
@@ -345,13 +334,12 @@ TEST(MixedSamples, AreRefusedForABatchThatTheCallerNames) {
 
 /// What needs numbers says so.
 TEST(OpenOperators, AreRefusedWhereTheyNeedNumbers) {
-  TestModel transform = sequence(17);
-  set(transform.node("DFT", {"x"}, {"y"}), "axis", std::int64_t{1});
-  expect_failure(transform, ErrorKind::kUnsupported, "open extents, found [1, length]");
-  TestModel scale = sequence();
-  scale.floats("by", {2}, {1, 1.3F});
-  scale.node("Resize", {"x", "", "by"}, {"y"});
-  expect_failure(scale, ErrorKind::kUnsupported, "scale 1.300000 of an open extent");
+  TestModel linear = sequence();
+  linear.integers("three", {1, -1, 1}).node("Reshape", {"x", "three"}, {"rows"});
+  auto& steps = linear.node("LinearAttention", {"rows", "rows", "rows"}, {"y"});
+  set(steps, "q_num_heads", std::int64_t{1});
+  set(steps, "kv_num_heads", std::int64_t{1});
+  expect_failure(linear, ErrorKind::kUnsupported, "1 to 1024 steps, found length");
   TestModel size = sequence();
   size.input("s", {2}).node("Resize", {"x", "", "", "s"}, {"y"});
   expect_failure(size, ErrorKind::kUnsupported, "input 3: expected a vector of integers");
@@ -377,18 +365,17 @@ TEST(OpenOperators, AreRefusedForImagesThatNeedNumbers) {
   set(transposed.node("ConvTranspose", {"x", "w"}, {"y"}), "output_shape",
       std::vector<std::int64_t>{4});
   expect_failure(transposed, ErrorKind::kUnsupported, "an output_shape of an open extent");
-  TestModel volume = image({1, 1, -1, 2, 2});
-  volume.input("grid", {1, 1, 1, 1, 3}).node("GridSample", {"x", "grid"}, {"y"});
-  expect_failure(volume, ErrorKind::kUnsupported, "volumes of open extents, found [1, 1, length");
   TestModel attention;
   attention.proto().add_opset_import()->set_domain("com.microsoft");
   attention.proto().mutable_opset_import(attention.proto().opset_import_size() - 1)->set_version(1);
-  attention.input("batch", {-1}).input("q", {1, -1, 4}).input("m", {1}, TensorProto::INT32);
-  name_axis(attention.output("y"), 1, 1, "length");
-  NodeProto& node = attention.node("MultiHeadAttention", {"q", "q", "q", "", "m"}, {"y"});
+  attention.input("batch", {-1}).input("q", {1, 1, 4}).input("c", {1, 1, -1, 4});
+  name_axis(attention.output("y"), 2, 2, "length").integers("n", {0});
+  NodeProto& node =
+      attention.node("GroupQueryAttention", {"q", "q", "q", "c", "c", "n", "n"}, {"y"});
   node.set_domain("com.microsoft");
-  set(node, "num_heads", std::int64_t{2});
-  expect_failure(attention, ErrorKind::kUnsupported, "lengths of open extents");
+  set(node, "num_heads", std::int64_t{1});
+  set(node, "kv_num_heads", std::int64_t{1});
+  expect_failure(attention, ErrorKind::kUnsupported, "a cache of an open extent, found length");
 }
 
 TEST(MixedSamples, OfBoxesOfAllImages) {

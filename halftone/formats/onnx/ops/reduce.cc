@@ -71,6 +71,32 @@ void build_cum_sum(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {x}));
 }
 
+/// The value with ones before its elements in an axis, of which as many at the end are left out.
+ValueId shifted(NodeBuilder& node, ValueId x, std::size_t axis, std::int64_t count, bool reverse) {
+  const Extent extent = ir::extent_of(node.type(x).shape[axis]);
+  const Extent ones = Extent::least(count, extent);
+  const auto kept = static_cast<std::size_t>(checked_dim(extent - ones));
+  const auto first = static_cast<std::size_t>(checked_dim(reverse ? ones : Extent(0)));
+  ir::Shape shape = node.type(x).shape;
+  shape[axis] = checked_dim(ones);
+  const ValueId one = node.add_scalar(1.0, node.type(x).encoding.element);
+  std::vector<ValueId> parts = {node.emit(ir::BroadcastTo{shape}, {one}),
+                                node.emit(ir::Slice{axis, first, 1, kept}, {x})};
+  if (reverse) std::swap(parts[0], parts[1]);
+  return node.emit(ir::Concat{axis}, std::move(parts));
+}
+
+/// The products along an open axis: of 2, 4, 8, .. neighbours.
+ValueId products_of_neighbours(NodeBuilder& node, ValueId x, std::size_t axis) {
+  constexpr std::int64_t kMaxElements = 1 << 16;
+  const bool reverse = node.int_attribute("reverse", 0) != 0;
+  if (node.int_attribute("exclusive", 0) != 0) x = shifted(node, x, axis, 1, reverse);
+  for (std::int64_t count = 1; count < kMaxElements; count *= 2) {
+    x = emit_binary(node, ir::BinaryKind::kMul, x, shifted(node, x, axis, count, reverse));
+  }
+  return x;
+}
+
 /// y_i = x_0 ... x_i along an axis, one product after the other.
 void build_cum_prod(NodeBuilder& node) {
   constexpr ir::Dim kMaxProducts = 1024;
@@ -78,6 +104,9 @@ void build_cum_prod(NodeBuilder& node) {
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(number_input(node, 1), shape.rank());
   const ir::Dim extent = shape[axis];
+  if (ir::is_expression(extent)) {
+    return node.set_output(0, products_of_neighbours(node, x, axis));
+  }
   if (extent < 1 || extent > kMaxProducts) {
     NodeBuilder::unsupported("expected an axis of 1 to 1024 elements, found " + shape.to_string());
   }
@@ -124,7 +153,7 @@ void build_hardmax(NodeBuilder& node) {
   const ir::Shape shape = node.type(x).shape;
   if (node.opset() < 13) NodeBuilder::unsupported("Hardmax of operator sets below 13");
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", -1), shape.rank());
-  if (ir::is_batch(shape[axis])) {
+  if (ir::depends_on_batch(shape[axis])) {
     NodeBuilder::unsupported("cannot compare the samples of the batch");
   }
   const ValueId best = node.emit(ir::ArgReduce{axis, true, false, false}, {x});
@@ -247,10 +276,13 @@ void export_operator(Exporter& exporter, const Node& node, const ir::TopK& op) {
   set_attribute(proto, "largest", std::int64_t{op.largest ? 1 : 0});
 }
 
-/// A LayerNormalization if over the last axes, otherwise the formula.
+/// A LayerNormalization if over the last axes of known extents, which its scales need, otherwise
+/// the formula.
 void export_operator(Exporter& exporter, const Node& node, const ir::Normalize& op) {
-  const std::size_t rank = exporter.type(node.output).shape.rank();
-  if (op.subtract_mean && are_last(op.axes, rank)) {
+  const ir::Shape& shape = exporter.type(node.output).shape;
+  const auto dims = shape.dims().last(op.axes.size());
+  const bool is_known = std::ranges::all_of(dims, [](ir::Dim extent) { return extent >= 0; });
+  if (op.subtract_mean && are_last(op.axes, shape.rank()) && is_known) {
     return export_layer_normalization(exporter, node, op);
   }
   const std::string& output = exporter.name(node.output);

@@ -6,6 +6,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/window.h"
@@ -69,24 +70,26 @@ void build_max_unpool(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const ir::Shape y(unpooled_extents(node, shape));
-  if (!shape.is_static())
-    NodeBuilder::unsupported("expected known extents, found " + shape.to_string());
-  const Dim count = static_cast<Dim>(shape.element_count());
+  if (ir::depends_on_batch(shape[0])) {
+    NodeBuilder::unsupported("expected known images, found " + shape.to_string());
+  }
+  const Dim count = open_product(shape.dims());
   const ValueId zero = node.add_scalar(0.0F);
-  const ValueId zeros =
-      node.emit(ir::BroadcastTo{{static_cast<Dim>(y.element_count())}}, {zero}, "zeros");
+  const ValueId zeros = node.emit(ir::BroadcastTo{{open_product(y.dims())}}, {zero}, "zeros");
   const ValueId flat = node.emit(
       ir::ScatterElements{0},
       {zeros, node.reshape(node.input(1), {count}), node.reshape(x, {count})}, "scattered");
   ValueId result = node.reshape(flat, y);
   if (node.has_input(2)) {
-    const std::vector<std::int64_t> wanted = node.numbers_input(2);
+    const auto wanted = node.extents(2);
     ir::Pad pad{ir::PadMode::kConstant, std::vector<std::size_t>(y.rank(), 0), {}};
     for (std::size_t i = 0; i < y.rank(); ++i) {
-      if (wanted.size() != y.rank() || wanted[i] < y[i]) {
+      const bool has_all = wanted && wanted->values.size() == y.rank();
+      const Extent more = has_all ? wanted->values[i] - ir::extent_of(y[i]) : Extent(-1);
+      if (more.is_number() && *more.number() < 0) {
         fail(ErrorKind::kShape, "output_shape does not fit an output " + y.to_string());
       }
-      pad.after.push_back(static_cast<std::size_t>(wanted[i] - y[i]));
+      pad.after.push_back(static_cast<std::size_t>(checked_dim(more)));
     }
     result = node.emit(std::move(pad), {result});
   }

@@ -11,12 +11,15 @@
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::formats::onnx {
 namespace {
 
+using ir::Extent;
 using ir::Interpolation;
 using ir::Node;
+using ir::Real;
 using ir::Resize;
 using onnx_pb::NodeProto;
 
@@ -116,6 +119,32 @@ std::string sizes_of(Exporter& exporter, const std::string& image, const ir::Sha
   return sizes;
 }
 
+/// The scale of a Resize, which may depend on open extents. @pre it is not the quotient of these
+Real scale_of(const Resize& op, const ir::Shape& x) {
+  if (op.scale != ir::kScaleOfCount) return Real(op.scale);
+  const auto scale =
+      ir::scale_of_count(ir::extent_of(static_cast<ir::Dim>(op.count)), ir::extent_of(x[op.axis]));
+  if (!scale) unsupported("a Resize by a scale that its extents do not show");
+  return *scale;
+}
+
+/// Whether runtimes resize by the scale to the same size.
+bool gives_size(const Resize& op, const ir::Shape& x) {
+  const Extent size = (Real::of(ir::extent_of(x[op.axis])) * scale_of(op, x)).floor();
+  return size == ir::extent_of(static_cast<ir::Dim>(op.count));
+}
+
+/// Scales for all axes, of which one depends on open extents.
+std::string open_scales(Exporter& exporter, const Resize& op, const ir::Shape& x,
+                        const std::string& output) {
+  std::vector<std::string> scales(x.rank(), add_real(exporter, Real(1).bits()));
+  scales[op.axis] = add_real(exporter, scale_of(op, x).bits());
+  if (x.rank() == 1) return scales[0];
+  const std::string all = exporter.fresh(output + "/scales");
+  set_attribute(exporter.add_node("Concat", scales, all), "axis", std::int64_t{0});
+  return all;
+}
+
 /// The inputs behind the value: the part of it to sample, and sizes if they imply the scale,
 /// otherwise the scales. Runtimes expect them for all axes.
 /// @param name  of the value
@@ -140,6 +169,10 @@ std::vector<std::string> resize_inputs(Exporter& exporter, const Resize& op,
     shape[axis] = static_cast<ir::Dim>(op.count);
     inputs.emplace_back();
     inputs.push_back(sizes_of(exporter, name, shape, output));
+    return inputs;
+  }
+  if (op.scale == ir::kScaleOfCount) {
+    inputs.push_back(open_scales(exporter, op, shape, output));
     return inputs;
   }
   std::vector<float> scales(shape.rank(), 1.0F);
@@ -240,7 +273,7 @@ void export_operator(Exporter& exporter, const Node& node, const Resize& op) {
   const ir::Shape& shape = exporter.type(node.inputs[0]).shape;
   const std::size_t rank = shape.rank();
   if (is_open(op, shape)) {
-    const auto form = open_form(op);
+    const auto form = op.scale == 0 || gives_size(op, shape) ? open_form(op) : std::nullopt;
     if (form && runtimes_take(*form, rank)) return add_resize(exporter, *form, x, shape, output);
     if (form && op.axis >= 1 && op.axis + 1 < rank) {
       Resize moved = *form;

@@ -8,19 +8,21 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/ir/real.h"
 
 namespace halftone::formats::onnx {
 namespace {
 
 using ir::Coordinates;
 using ir::Interpolation;
+using ir::Real;
 using ir::ValueId;
 
 /// The resizing of one axis.
 struct AxisRequest {
   std::size_t axis = 0;
-  float scale = 1;
-  std::size_t count = 0;
+  std::optional<Real> scale{};  ///< nothing: the quotient of the extents, once these are known
+  Extent count{};
   std::optional<ir::NearestMode> rounding = std::nullopt;  ///< else the operator's
 };
 
@@ -73,21 +75,33 @@ std::vector<float> numbers_if_any(NodeBuilder& node, std::size_t i) {
   return node.float_input(i);
 }
 
+std::vector<Real> reals_of(const std::vector<float>& numbers) {
+  std::vector<Real> reals;
+  for (const float number : numbers) reals.emplace_back(number);
+  return reals;
+}
+
+/// The scales of an input, which may depend on open extents; empty as above.
+std::vector<Real> scales_if_any(NodeBuilder& node, std::size_t i) {
+  const auto* open = node.input_as<Integers>(i);
+  if (open == nullptr || !open->is_float()) return reals_of(numbers_if_any(node, i));
+  std::vector<Real> reals;
+  for (const Extent& bits : open->values) reals.push_back(Real::of_bits(bits));
+  return reals;
+}
+
 /// The extent after scaling: a product in float32, rounded down, as runtimes compute it.
-std::size_t resized(ir::Dim extent, float scale) {
-  if (ir::is_expression(extent)) {
-    const auto ratio = ratio_of(scale);
-    if (!ratio) NodeBuilder::unsupported("scale " + std::to_string(scale) + " of an open extent");
-    const Extent count = (ir::extent_of(extent) * ratio->above).over(ratio->below);
-    return static_cast<std::size_t>(checked_dim(count));
-  }
-  const float count = std::floor(static_cast<float>(extent) * scale);
-  if (!(scale > 0) || !(count >= 0 && count <= 1e12F)) {
+Extent resized(ir::Dim extent, const Real& scale) {
+  const Real count = Real::of(ir::extent_of(extent)) * scale;
+  const auto factor = scale.number();
+  const auto known = count.number();
+  const bool is_count = !known || (*known >= 0 && *known <= 1e12F);
+  if ((factor && !(*factor > 0)) || !is_count) {
     fail(ErrorKind::kShape,
          "scale: expected a positive number that gives at most 10^12 elements, found " +
-             std::to_string(scale) + " for an extent of " + std::to_string(extent));
+             std::to_string(factor.value_or(0)) + " for an extent of " + ir::to_string(extent));
   }
-  return static_cast<std::size_t>(count);
+  return count.floor();
 }
 
 void check_length(const char* what, std::size_t expected, std::size_t found) {
@@ -100,15 +114,21 @@ void check_length(const char* what, std::size_t expected, std::size_t found) {
 /// @param keeps_batch  whether the batch is among the axes, with a scale of 1
 void keep_proportions(std::vector<AxisRequest>& requests, const ir::Shape& shape, bool larger,
                       bool keeps_batch) {
-  float common = keeps_batch ? 1 : requests[0].scale;
+  std::optional<Real> common;
+  if (keeps_batch) common = Real(1);
+  const auto extent = [&](const AxisRequest& request) {
+    return Real::of(ir::extent_of(shape[request.axis]));
+  };
   for (const AxisRequest& request : requests) {
-    common = larger ? std::max(common, request.scale) : std::min(common, request.scale);
+    const Real scale = Real::of(request.count) / extent(request);
+    common = !common  ? scale
+             : larger ? Real::greatest(*common, scale)
+                      : Real::least(*common, scale);
   }
-  if (keeps_batch && common != 1) NodeBuilder::unsupported("cannot resize the batch");
+  if (keeps_batch && common->number() != 1) NodeBuilder::unsupported("cannot resize the batch");
   for (AxisRequest& request : requests) {
-    const float count = std::round(common * static_cast<float>(shape[request.axis]));
     request.scale = common;
-    request.count = static_cast<std::size_t>(count);
+    request.count = (*common * extent(request)).round();
   }
 }
 
@@ -121,11 +141,11 @@ struct Sizes {
 
 std::vector<AxisRequest> requests_by_scale(const ir::Shape& shape,
                                            const std::vector<std::size_t>& axes,
-                                           const std::vector<float>& scales) {
+                                           const std::vector<Real>& scales) {
   check_length("scales", axes.size(), scales.size());
   std::vector<AxisRequest> requests;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (scales[i] == 1) continue;
+    if (scales[i].number() == 1) continue;
     const ir::Dim extent = shape[axes[i]];
     if (ir::depends_on_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
     requests.push_back({axes[i], scales[i], resized(extent, scales[i])});
@@ -135,32 +155,28 @@ std::vector<AxisRequest> requests_by_scale(const ir::Shape& shape,
 
 std::vector<AxisRequest> requests_by_size(NodeBuilder& node, const ir::Shape& shape,
                                           const Sizes& wanted) {
+  const std::string policy = node.choice_attribute("keep_aspect_ratio_policy", "stretch",
+                                                   {"stretch", "not_larger", "not_smaller"});
   std::vector<AxisRequest> requests;
   for (std::size_t i = 0; i < wanted.axes.size(); ++i) {
     const ir::Dim extent = shape[wanted.axes[i]];
     if (ir::depends_on_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
-    if (ir::is_expression(extent) || !wanted.sizes[i].is_number()) {
-      const bool stays = wanted.sizes[i] == ir::extent_of(extent);
-      if (stays && coordinates_of(node) != Coordinates::kCropAndResize) continue;
-      // The scale is the quotient of the extents, once these are known.
-      requests.push_back(
-          {wanted.axes[i], 0, static_cast<std::size_t>(checked_dim(wanted.sizes[i]))});
+    const bool stays = wanted.sizes[i] == ir::extent_of(extent);
+    const bool is_open = ir::is_expression(extent) || !wanted.sizes[i].is_number();
+    if (is_open && stays && policy == "stretch" &&
+        coordinates_of(node) != Coordinates::kCropAndResize) {
       continue;
     }
+    requests.push_back({wanted.axes[i], std::nullopt, wanted.sizes[i]});
+    if (is_open) continue;
     const std::int64_t size = *wanted.sizes[i].number();
     if (size < 1 || extent < 1) {
       fail(ErrorKind::kShape,
            "sizes: expected numbers of at least 1, found " + std::to_string(size));
     }
-    requests.push_back({wanted.axes[i], static_cast<float>(size) / static_cast<float>(extent),
-                        static_cast<std::size_t>(size)});
+    requests.back().scale = Real::of(size) / Real::of(extent);
   }
-  const std::string policy = node.choice_attribute("keep_aspect_ratio_policy", "stretch",
-                                                   {"stretch", "not_larger", "not_smaller"});
   if (policy != "stretch" && !requests.empty()) {
-    if (ir::has_expressions(shape)) {
-      NodeBuilder::unsupported("keep_aspect_ratio_policy of open extents");
-    }
     keep_proportions(requests, shape, policy == "not_smaller", wanted.keeps_batch);
   }
   return requests;
@@ -189,8 +205,18 @@ Sizes sizes_of(const std::vector<Extent>& extents, const std::vector<std::size_t
 /// Runtimes copy a value whose extents all stay as they are, whatever the scales and the region.
 bool keeps_extents(const std::vector<AxisRequest>& requests, const ir::Shape& shape) {
   return std::ranges::all_of(requests, [&](const AxisRequest& request) {
-    return static_cast<ir::Dim>(request.count) == shape[request.axis];
+    return request.count == ir::extent_of(shape[request.axis]);
   });
+}
+
+/// The scale that the operator holds: a number, or what its count says of one.
+float held_scale(const AxisRequest& request, ir::Dim extent) {
+  if (!request.scale) return 0;
+  if (const auto number = request.scale->number()) return *number;
+  if (ir::scale_of_count(request.count, ir::extent_of(extent))) return ir::kScaleOfCount;
+  const Real quotient = Real::of(request.count) / Real::of(ir::extent_of(extent));
+  if (quotient.bits() == request.scale->bits()) return 0;
+  NodeBuilder::unsupported("a scale " + request.scale->bits().text() + " of an open extent");
 }
 
 /// Resizes input 0 along each axis.
@@ -199,10 +225,10 @@ ValueId emit_resizes(NodeBuilder& node, const std::vector<AxisRequest>& requests
   ValueId x = node.input(0);
   if (keeps_extents(requests, node.type(x).shape)) return x;
   for (const AxisRequest& request : requests) {
-    if (request.scale == 1) continue;
     op.axis = request.axis;
-    op.scale = request.scale;
-    op.count = request.count;
+    op.scale = held_scale(request, node.type(x).shape[request.axis]);
+    if (op.scale == 1) continue;
+    op.count = static_cast<std::size_t>(checked_dim(request.count));
     op.rounding = request.rounding.value_or(op.rounding);
     if (op.coordinates == Coordinates::kCropAndResize) {
       check_length("roi", 2 * roi_axes.size(), roi.size());
@@ -223,9 +249,10 @@ void build_by_scales(NodeBuilder& node, const std::vector<float>& scales) {
   op.coordinates = Coordinates::kAsymmetric;
   const ir::Shape shape = node.input_type(0).shape;
   const auto axes = all_axes(shape.rank());
-  auto requests = requests_by_scale(shape, axes, scales);
+  auto requests = requests_by_scale(shape, axes, reals_of(scales));
   for (AxisRequest& request : requests) {  // as ONNX Runtime, since the standard does not say
-    request.rounding = request.scale < 1 ? ir::NearestMode::kCeil : ir::NearestMode::kFloor;
+    const bool shrinks = *request.scale->number() < 1;
+    request.rounding = shrinks ? ir::NearestMode::kCeil : ir::NearestMode::kFloor;
   }
   node.set_output(0, emit_resizes(node, requests, op, {}, axes));
 }
@@ -253,7 +280,7 @@ void build_resize(NodeBuilder& node) {
   const auto sizes = node.has_input(3) ? node.extents(3) : std::optional(Integers{});
   if (!sizes) NodeBuilder::unsupported("input 3: expected a vector of integers");
   const auto requests = sizes->values.empty()
-                            ? requests_by_scale(shape, axes, numbers_if_any(node, 2))
+                            ? requests_by_scale(shape, axes, scales_if_any(node, 2))
                             : requests_by_size(node, shape, sizes_of(sizes->values, axes, shape));
   node.set_output(0, emit_resizes(node, requests, op, roi, axes));
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/extent.h"
 
@@ -103,7 +104,9 @@ void export_operator(Exporter& exporter, const Node& node, const ir::MaxRoiPool&
 void export_operator(Exporter& exporter, const Node& node, const ir::MaxPoolIndex& op) {
   const ir::Shape& x = exporter.graph().value(node.inputs[0]).type.shape;
   const auto extents = ir::spatial_extents(x);
-  if (!x.is_static()) unsupported("indices of maxima in an open extent");
+  if (std::ranges::any_of(op.window.pads_before, ir::is_expression)) {
+    unsupported("indices of maxima with padding that follows open extents");
+  }
   const std::string image = exporter.read_image(node.inputs[0]);
   const std::string all = exporter.fresh(exporter.name(node.output) + "/indices");
   NodeProto& proto =
@@ -116,9 +119,9 @@ void export_operator(Exporter& exporter, const Node& node, const ir::MaxPoolInde
   pads.insert(pads.end(), op.window.pads_after.begin(), op.window.pads_after.end());
   set_attribute(proto, "pads", pads);
   if (op.round_up) set_attribute(proto, "ceil_mode", std::int64_t{1});
-  const auto elements = static_cast<std::int64_t>(ir::count_of(extents));
-  exporter.add_node("Mod", {all, exporter.add_integers("elements", {elements})},
-                    exporter.add_image(node.output));
+  ir::Extent elements(1);
+  for (const ir::Dim extent : extents) elements = elements * ir::extent_of(extent);
+  exporter.add_node("Mod", {all, add_extent(exporter, elements)}, exporter.add_image(node.output));
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Determinant& /*op*/) {

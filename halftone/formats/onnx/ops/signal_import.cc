@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms; see fourier.h.
 #include <algorithm>
-#include <numeric>
+#include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -60,6 +61,103 @@ std::size_t transform_axis(NodeBuilder& node, std::size_t rank) {
   return found;
 }
 
+/// A transform whose extents may be open.
+struct OpenTransform {
+  Extent length;
+  Extent inputs;
+  Extent outputs;
+  FourierTransform form;  ///< the rest
+};
+
+/// Cosines and sines of 2 pi n k / length, float32 [inputs, outputs], as of a transform of one
+/// number: times 1 / length or more for an inverse one, and with the sign of the sine.
+std::pair<ValueId, ValueId> open_roots(NodeBuilder& node, const OpenTransform& t) {
+  using ir::ActivationKind;
+  using ir::BinaryKind;
+  const auto whole = [&](const Extent& n) { return extent_value(node, n, "extent"); };
+  const ValueId n = counting_along(node, 0, 2, t.inputs, ir::ElementType::kInt64);
+  const ValueId k = counting_along(node, 1, 2, t.outputs, ir::ElementType::kInt64);
+  const ValueId length = whole(t.length);
+  const ValueId turns =
+      emit_binary(node, BinaryKind::kMod, emit_binary(node, BinaryKind::kMul, n, k), length);
+  const ValueId twice = emit_binary(node, BinaryKind::kMul, turns, whole(2));
+  const ValueId nearest = emit_where(node, emit_binary(node, BinaryKind::kGreater, twice, length),
+                                     emit_binary(node, BinaryKind::kSub, turns, length), turns);
+  const ValueId real_length = extent_real(node, t.length, "length");
+  const ValueId unit = emit_binary(node, BinaryKind::kDiv,
+                                   node.add_scalar(2 * std::numbers::pi_v<float>), real_length);
+  const ValueId angle = emit_binary(node, BinaryKind::kMul,
+                                    emit_cast(node, ir::ElementType::kFloat32, nearest), unit);
+  ValueId cosine = emit_unary(node, ActivationKind::kCos, angle);
+  ValueId sine = emit_unary(node, ActivationKind::kSin, angle);
+  if (!t.form.inverse) return {cosine, emit_unary(node, ActivationKind::kNeg, sine)};
+  ValueId weight = emit_binary(node, BinaryKind::kDiv, node.add_scalar(1.0F), real_length);
+  if (t.form.mirrors) {
+    const ValueId mirrored = emit_binary(node, BinaryKind::kMul, n, whole(2));
+    const ValueId is_alone =
+        emit_binary(node, BinaryKind::kOr, emit_binary(node, BinaryKind::kEqual, n, whole(0)),
+                    emit_binary(node, BinaryKind::kEqual, mirrored, length));
+    weight = emit_where(node, is_alone, weight,
+                        emit_binary(node, BinaryKind::kMul, weight, node.add_scalar(2.0F)));
+  }
+  cosine = emit_binary(node, BinaryKind::kMul, cosine, weight);
+  return {cosine, emit_binary(node, BinaryKind::kMul, sine, weight)};
+}
+
+/// The matrix [inputs input_parts, outputs output_parts] of a transform of open extents.
+ValueId open_matrix(NodeBuilder& node, const OpenTransform& t) {
+  const auto [cosine, sine] = open_roots(node, t);
+  const auto row = [&](ValueId first, ValueId second) {
+    std::vector<ValueId> parts = {unsqueezed(node, first, 2)};
+    if (t.form.output_parts == 2) parts.push_back(unsqueezed(node, second, 2));
+    const ValueId joined = parts.size() == 1 ? parts[0] : node.emit(ir::Concat{2}, parts);
+    return unsqueezed(node, joined, 1);
+  };
+  std::vector<ValueId> rows = {row(cosine, sine)};
+  if (t.form.input_parts == 2) {
+    rows.push_back(row(emit_unary(node, ir::ActivationKind::kNeg, sine), cosine));
+  }
+  const ValueId all = rows.size() == 1 ? rows[0] : node.emit(ir::Concat{1}, rows);
+  return node.reshape(all, {checked_dim(t.inputs * t.form.input_parts),
+                            checked_dim(t.outputs * t.form.output_parts)});
+}
+
+/// Transforms [.., inputs, input_parts] of open extents to [.., outputs, output_parts].
+ValueId open_transformed(NodeBuilder& node, ValueId x, const OpenTransform& t) {
+  const auto given = node.type(x).shape.dims();
+  std::vector<Dim> dims(given.begin(), given.end() - 2);
+  dims.push_back(checked_dim(t.inputs * t.form.input_parts));
+  const ValueId flat = node.reshape(x, ir::Shape(dims));
+  const ValueId y = node.emit(ir::MatMul{}, {flat, open_matrix(node, t)});
+  dims.back() = checked_dim(t.outputs);
+  dims.push_back(t.form.output_parts);
+  return node.reshape(y, ir::Shape(std::move(dims)));
+}
+
+/// The number of points of a transform of an extent: as stated, or its own.
+Extent stated_length(NodeBuilder& node, const Extent& extent, bool mirrors) {
+  if (!node.has_input(1)) return mirrors ? (extent - 1) * 2 : extent;
+  const auto known = node.extents(1);
+  if (known && known->values.size() == 1) return known->values[0];
+  return number_input(node, 1);
+}
+
+OpenTransform stated_transform(NodeBuilder& node, const ir::Shape& shape) {
+  const Extent extent = ir::extent_of(shape[shape.rank() - 2]);
+  const bool onesided = node.int_attribute("onesided", 0) != 0;
+  OpenTransform t;
+  t.form.inverse = node.int_attribute("inverse", 0) != 0;
+  t.form.mirrors = t.form.inverse && onesided;
+  t.form.input_parts = shape.back();
+  t.form.output_parts = t.form.mirrors ? 1 : 2;
+  t.length = stated_length(node, extent, t.form.mirrors);
+  if (const auto number = t.length.number()) checked_length(*number);
+  const Extent half = t.length.over(2) + 1;
+  t.outputs = onesided && !t.form.inverse ? half : t.length;
+  t.inputs = Extent::least(extent, t.form.mirrors ? half : t.length);
+  return t;
+}
+
 void build_dft(NodeBuilder& node) {
   ValueId x = node.input(0);
   require_parts(node, x);
@@ -69,22 +167,23 @@ void build_dft(NodeBuilder& node) {
   std::swap(order[axis], order[rank - 2]);
   x = emit_transpose(node, order, x);
   const ir::Shape shape = node.type(x).shape;
-  if (ir::is_batch(shape[rank - 2])) NodeBuilder::unsupported("cannot transform the batch");
-  FourierTransform t;
-  const bool onesided = node.int_attribute("onesided", 0) != 0;
-  t.inverse = node.int_attribute("inverse", 0) != 0;
-  t.mirrors = t.inverse && onesided;
-  t.input_parts = shape.back();
-  t.output_parts = t.mirrors ? 1 : 2;
-  t.length = t.mirrors ? 2 * (shape[rank - 2] - 1) : shape[rank - 2];
-  if (node.has_input(1)) t.length = number_input(node, 1);
-  checked_length(t.length);
-  t.outputs = onesided && !t.inverse ? t.length / 2 + 1 : t.length;
-  t.inputs = std::min(shape[rank - 2], t.mirrors ? t.length / 2 + 1 : t.length);
-  if (t.inputs < shape[rank - 2]) {
-    x = node.emit(ir::Slice{rank - 2, 0, 1, static_cast<std::size_t>(t.inputs)}, {x});
+  if (ir::depends_on_batch(shape[rank - 2])) NodeBuilder::unsupported("cannot transform the batch");
+  OpenTransform t = stated_transform(node, shape);
+  if (t.inputs != ir::extent_of(shape[rank - 2])) {
+    x = node.emit(ir::Slice{rank - 2, 0, 1, static_cast<std::size_t>(checked_dim(t.inputs))}, {x});
   }
-  node.set_output(0, emit_transpose(node, order, transformed(node, x, t)));
+  const auto length = t.length.number();
+  const auto inputs = t.inputs.number();
+  ValueId y{};
+  if (length && inputs) {
+    t.form.length = *length;
+    t.form.inputs = *inputs;
+    t.form.outputs = *t.outputs.number();
+    y = transformed(node, x, t.form);
+  } else {
+    y = open_transformed(node, x, t);
+  }
+  node.set_output(0, emit_transpose(node, order, y));
 }
 
 /// The frames [batch, frames, size, parts] of a signal [batch, length, parts].
@@ -120,7 +219,8 @@ ValueId frames_of(NodeBuilder& node, ValueId x, Dim size, Dim step) {
 void build_stft(NodeBuilder& node) {
   constexpr std::size_t kWindow = 2;
   constexpr std::size_t kLength = 3;
-  const ValueId x = node.input(0);
+  ValueId x = node.input(0);
+  if (node.type(x).shape.rank() == 2) x = unsqueezed(node, x, 2);  // PyTorch writes real numbers so
   require_parts(node, x);
   if (node.type(x).shape.rank() != 3) {
     fail(ErrorKind::kShape,

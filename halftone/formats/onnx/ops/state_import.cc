@@ -8,6 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/window.h"
 
@@ -60,8 +61,8 @@ void build_causal_convolution(NodeBuilder& node) {
   set_image(node, node.emit(op, std::move(inputs)));
   if (!node.has_output(1)) return;
   const auto kept = static_cast<std::size_t>(before);
-  const auto length = static_cast<std::size_t>(node.type(x).shape[2]);
-  node.set_output(1, node.emit(ir::Slice{2, length - kept, 1, kept}, {x}));
+  const Dim first = checked_dim(ir::extent_of(node.type(x).shape[2]) - before);
+  node.set_output(1, node.emit(ir::Slice{2, static_cast<std::size_t>(first), 1, kept}, {x}));
 }
 
 /// Heads and extents of LinearAttention.
@@ -90,7 +91,7 @@ LinearHeads linear_heads(NodeBuilder& node) {
   }
   if (q[1] < 1 || q[1] > kMaxSteps) {
     NodeBuilder::unsupported("expected 1 to " + std::to_string(kMaxSteps) + " steps, found " +
-                             std::to_string(q[1]));
+                             ir::to_string(q[1]));
   }
   return {q[0], q[1], heads, all / heads, q[2] / all, v[2] / heads};
 }
@@ -189,12 +190,8 @@ void build_linear_attention(NodeBuilder& node) {
 /// extent, 1..].
 ValueId update_indices(NodeBuilder& node, const ir::Shape& cache, std::size_t axis,
                        bool is_circular) {
-  std::vector<Dim> dims(cache.rank(), 1);
-  dims[axis] = cache[axis];
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(cache[axis]));
-  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
-  const ValueId all =
-      node.add_constant(ir::Tensor::from<std::int64_t>(ir::Shape(std::move(dims)), positions));
+  const Extent extent = ir::extent_of(cache[axis]);
+  const ValueId all = counting_along(node, axis, cache.rank(), extent, ir::ElementType::kInt64);
   if (!node.has_input(2)) return all;
   std::vector<Dim> batch(cache.rank(), 1);
   batch[0] = cache[0];
@@ -202,9 +199,7 @@ ValueId update_indices(NodeBuilder& node, const ir::Shape& cache, std::size_t ax
                                      ir::Shape(std::move(batch)));
   const ValueId index = emit_binary(node, BinaryKind::kSub, all, start);
   if (!is_circular) return index;
-  const auto extent = static_cast<double>(cache[axis]);
-  return emit_binary(node, BinaryKind::kMod, index,
-                     node.add_scalar(extent, ir::ElementType::kInt64));
+  return emit_binary(node, BinaryKind::kMod, index, extent_value(node, extent, "extent"));
 }
 
 /// A cache with an update written along an axis, from a position of each sample on.
@@ -216,15 +211,15 @@ void build_tensor_scatter(NodeBuilder& node) {
   const bool is_circular =
       node.choice_attribute("mode", "linear", {"linear", "circular"}) == "circular";
   const ir::Shape given = node.type(update).shape;
-  if (axis == 0 || given.rank() != shape.rank() || given[axis] > shape[axis] || given[axis] < 1) {
+  const bool is_open = ir::is_expression(shape[axis]) || ir::is_expression(given[axis]);
+  const bool fits = is_open || (given[axis] >= 1 && given[axis] <= shape[axis]);
+  if (axis == 0 || given.rank() != shape.rank() || !fits) {
     fail(ErrorKind::kShape, "an update " + given.to_string() + " along axis " +
                                 std::to_string(axis) + " does not fit " + shape.to_string());
   }
-  const Dim count = given[axis];
+  const Extent count = ir::extent_of(given[axis]);
   const ValueId index = update_indices(node, shape, axis, is_circular);
-  const auto whole = [&](Dim value) {
-    return node.add_scalar(static_cast<double>(value), ir::ElementType::kInt64);
-  };
+  const auto whole = [&](const Extent& value) { return extent_value(node, value, "extent"); };
   const ValueId written = emit_binary(
       node, BinaryKind::kAnd, emit_binary(node, BinaryKind::kGreaterOrEqual, index, whole(0)),
       emit_binary(node, BinaryKind::kLess, index, whole(count)));

@@ -45,11 +45,24 @@ std::vector<Grams> all_grams(NodeBuilder& node) {
   return result;
 }
 
+/// Rows with more tokens behind them, which no n-gram has.
+ValueId lengthened(NodeBuilder& node, ValueId rows, const Grams& grams, Dim more) {
+  const auto least = static_cast<double>(std::ranges::min(grams.tokens));
+  const ValueId none = node.add_scalar(least - 1, ElementType::kInt64);
+  const Dim batch = node.type(rows).shape[0];
+  return node.emit(ir::Concat{1}, {rows, node.emit(ir::BroadcastTo{{batch, more}}, {none})});
+}
+
 /// How often each n-gram [count] occurs in rows [batch, tokens] with `skip` tokens from one of its
 /// tokens to the next.
 ValueId occurrences(NodeBuilder& node, ValueId rows, const Grams& grams, Dim skip) {
-  const Dim windows = node.type(rows).shape[1] - skip * (grams.length - 1);
+  const Dim reach = skip * (grams.length - 1);
   const Dim batch = node.type(rows).shape[0];
+  Dim windows = node.type(rows).shape[1] - reach;
+  if (ir::is_expression(node.type(rows).shape[1])) {
+    windows = node.type(rows).shape[1];
+    if (reach > 0) rows = lengthened(node, rows, grams, reach);
+  }
   ValueId equal = ir::kAbsent;
   for (Dim k = 0; k < grams.length; ++k) {
     Numbers tokens;
@@ -80,7 +93,10 @@ ValueId all_occurrences(NodeBuilder& node, ValueId rows) {
     const bool counts = grams.length >= shortest && grams.length <= longest;
     // Single tokens are counted once.
     const std::int64_t last = !counts ? 0 : grams.length == 1 ? 1 : skips + 1;
-    for (Dim skip = 1; skip <= last && skip * (grams.length - 1) < tokens; ++skip) {
+    const auto fits = [&](Dim skip) {
+      return ir::is_expression(tokens) || skip * (grams.length - 1) < tokens;
+    };
+    for (Dim skip = 1; skip <= last && fits(skip); ++skip) {
       sum = emit_binary(node, BinaryKind::kAdd, sum, occurrences(node, rows, grams, skip));
     }
     parts.push_back(sum);
@@ -115,7 +131,7 @@ void build_tfidf(NodeBuilder& node) {
   const std::string mode = node.choice_attribute("mode", "TF", {"TF", "IDF", "TFIDF"});
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
-  if (shape.rank() < 1 || shape.rank() > 2 || shape.back() < 0 ||
+  if (shape.rank() < 1 || shape.rank() > 2 || ir::depends_on_batch(shape.back()) ||
       !ir::is_integer(node.type(x).encoding.element)) {
     fail(ErrorKind::kShape,
          "expected integers [tokens] or [batch, tokens], found " + node.type(x).to_string());

@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/window.h"
@@ -130,26 +131,102 @@ ir::Window column_window(NodeBuilder& node, std::size_t rank) {
   return window;
 }
 
-/// Sums the columns [batch, channels taps, positions] of a sliding window to an image: each element
-/// gathers the columns that hold it, and a zero where it has fewer than others.
-void build_col2im(NodeBuilder& node) {
-  const std::vector<Dim> image = node.numbers_input(1);
-  const std::vector<Dim> kernel = node.numbers_input(2);
-  const std::size_t rank = image.size();
-  const ir::Window window = column_window(node, rank);
-  if (kernel.size() != rank || std::ranges::any_of(image, [](Dim n) { return n < 1; })) {
+/// The columns [batch, channels taps, positions] of a window that slides over an image.
+struct Columns {
+  std::vector<Dim> image;
+  std::vector<Dim> kernel;
+  ir::Window window;
+  std::vector<Dim> counts;
+  Dim taps = 1;
+  Dim positions = 1;
+  Dim channels = 1;
+};
+
+Columns stated_columns(NodeBuilder& node) {
+  Columns c;
+  if (const auto image = node.extents(1)) {
+    for (const Extent& extent : image->values) c.image.push_back(checked_dim(extent));
+  }
+  c.kernel = node.numbers_input(2);
+  c.window = column_window(node, c.kernel.size());
+  const auto fits = [](Dim n) { return n >= 1 || ir::is_expression(n); };
+  if (c.kernel.size() != c.image.size() || !std::ranges::all_of(c.image, fits)) {
     fail(ErrorKind::kShape, "expected extents of an image and of a block of equal rank");
   }
-  const std::vector<Dim> counts = ir::window_counts(window, image, kernel);
-  const auto taps = static_cast<Dim>(ir::count_of(kernel));
-  const auto positions = static_cast<Dim>(ir::count_of(counts));
+  c.counts = ir::window_counts(c.window, c.image, c.kernel);
+  c.taps = static_cast<Dim>(ir::count_of(c.kernel));
+  c.positions = open_product(c.counts);
+  const ir::Shape shape = node.input_type(0).shape;
+  if (shape.rank() != 3 || shape[1] < 1 || shape[1] % c.taps != 0 ||
+      !ir::may_be_equal(shape[2], c.positions)) {
+    fail(ErrorKind::kShape, "expected columns [batch, channels " + std::to_string(c.taps) + ", " +
+                                ir::to_string(c.positions) + "], found " + shape.to_string());
+  }
+  c.channels = shape[1] / c.taps;
+  return c;
+}
+
+/// The element of the padded image that each column adds to: int64 [1, 1, taps positions].
+/// @param padded  extents of the image with its padding
+ValueId column_elements(NodeBuilder& node, const Columns& c, const std::vector<Extent>& padded) {
+  const std::size_t rank = c.kernel.size();
+  const auto whole = [&](const Extent& n) { return extent_value(node, n, "extent"); };
+  ValueId at = whole(0);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const auto along = [&](std::size_t i, Dim count, Dim step) {
+      const ValueId steps =
+          counting_along(node, i, 2 * rank, ir::extent_of(count), ir::ElementType::kInt64);
+      return emit_binary(node, ir::BinaryKind::kMul, steps, whole(step));
+    };
+    const ValueId row = emit_binary(node, ir::BinaryKind::kMul, at, whole(padded[axis]));
+    const ValueId position = emit_binary(
+        node, ir::BinaryKind::kAdd, along(axis, c.kernel[axis], c.window.dilations[axis]),
+        along(rank + axis, c.counts[axis], c.window.strides[axis]));
+    at = emit_binary(node, ir::BinaryKind::kAdd, row, position);
+  }
+  return node.reshape(at, {1, 1, checked_dim(ir::extent_of(c.positions) * c.taps)});
+}
+
+/// The image that columns of open extents add to.
+ValueId added_columns(NodeBuilder& node, const Columns& c) {
+  const ir::Shape shape = node.input_type(0).shape;
+  const std::size_t rank = c.kernel.size();
+  std::vector<Extent> padded;
+  std::vector<Dim> dims = {shape[0], c.channels};
+  Extent elements(1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    padded.push_back(ir::extent_of(c.image[i]) + c.window.pads_before[i] + c.window.pads_after[i]);
+    dims.push_back(checked_dim(padded[i]));
+    elements = elements * padded[i];
+  }
+  const Dim columns = checked_dim(ir::extent_of(c.positions) * c.taps);
+  const ir::Shape flat{shape[0], c.channels, columns};
+  const ValueId indices =
+      node.emit(ir::BroadcastTo{flat}, {column_elements(node, c, padded)}, "indices");
+  const ValueId zeros = node.emit(ir::BroadcastTo{{shape[0], c.channels, checked_dim(elements)}},
+                                  {node.add_scalar(0.0F)}, "zeros");
+  const ValueId sums = node.emit(ir::ScatterElements{2, ir::Scatter::kAdd},
+                                 {zeros, indices, node.reshape(node.input(0), flat)}, "sums");
+  ValueId image = node.reshape(sums, ir::Shape(std::move(dims)));
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (c.window.pads_before[i] == 0 && c.window.pads_after[i] == 0) continue;
+    image = node.emit(ir::Slice{i + 2, static_cast<std::size_t>(c.window.pads_before[i]), 1,
+                                static_cast<std::size_t>(c.image[i])},
+                      {image});
+  }
+  return image;
+}
+
+/// Sums columns to an image: each element gathers the columns that hold it, and a zero where it has
+/// fewer than others.
+void build_col2im(NodeBuilder& node) {
+  const Columns c = stated_columns(node);
+  if (std::ranges::any_of(c.image, ir::is_expression)) {
+    return node.set_output(0, added_columns(node, c));
+  }
+  const auto& [image, kernel, window, counts, taps, positions, channels] = c;
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
-  if (shape.rank() != 3 || shape[1] < 1 || shape[1] % taps != 0 || shape[2] != positions) {
-    fail(ErrorKind::kShape, "expected columns [batch, channels " + std::to_string(taps) + ", " +
-                                std::to_string(positions) + "], found " + shape.to_string());
-  }
-  const Dim channels = shape[1] / taps;
   const auto columns = columns_of(window, image, kernel, counts);
   std::size_t width = 1;
   for (const auto& column : columns) width = std::max(width, column.size());
