@@ -45,10 +45,9 @@ bool needs_extents(const circle::FileModel& file, const ImportOptions& options, 
 
 /// A file may declare a batch and then, say, count or unpack it. Such a graph is valid only for the
 /// extents in the file, which are tried second. A malformed file fails both times.
-/// @param is_fixed  whether the graph holds for the batch of the file only
 /// @throws Error kUnsupported if an input leaves other extents open than the batch
 ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& options,
-                           std::set<std::string>* used, bool& is_fixed) {
+                           std::set<std::string>* used) {
   if (needs_extents(file, options, true)) {
     fail(ErrorKind::kUnsupported, "operators of this format are read with numbers for extents");
   }
@@ -58,7 +57,6 @@ ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& o
     const bool is_final = error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kUsage;
     if (is_final || needs_extents(file, options, false)) throw;
   }
-  is_fixed = true;
   return circle::Importer(file, options, used).run(false);
 }
 
@@ -78,8 +76,7 @@ ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor) {
 
 ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
                    std::set<std::string>* used) {
-  bool is_fixed = false;
-  ir::Graph graph = import_any_batch(model, options, used, is_fixed);
+  ir::Graph graph = import_any_batch(model, options, used);
   // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
   graph.remove_unused_nodes();
   if (graph.inputs().empty() && options.constants.empty()) {
@@ -87,7 +84,7 @@ ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
   }
   check_finite(graph);
   // What a network remembers is of one sample.
-  if (graph.states().empty() && !is_fixed) ir::try_symbolic_batch(graph);
+  if (graph.states().empty()) ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;
 }

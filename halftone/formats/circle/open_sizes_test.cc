@@ -57,31 +57,6 @@ TEST(OpenBatch, IsKeptByAReshapeToItselfAndTheRest) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{kBatch, 6}));
 }
 
-TEST(OpenBatch, IsThatOfTheFileWhereItsSizeIsData) {
-  FileBuilder file;
-  const auto x = file.tensor({{1, 2}});
-  const auto batch = file.computed(Op::kCast, {extent_of(file, x, 2, 0)}, {{}});
-  const auto y = file.computed(Op::kMul, {x, batch}, {{1, 2}});
-  file.ends({x}, {y});
-  sign(file, x, {-1, 2});
-  EXPECT_EQ(input_of(import_circle(file.bytes())), (ir::Shape{1, 2}));
-}
-
-TEST(OpenBatch, IsThatOfTheFileWhereSamplesAreCounted) {
-  FileBuilder file;
-  const auto x = file.tensor({{1, 2}});
-  schema::StridedSliceOptionsT last;
-  last.end_mask = 3;
-  last.begin_mask = 2;
-  const auto y = file.computed(Op::kStridedSlice,
-                               {x, file.tensor(integers({-3, 0})), file.tensor(integers({0, 0})),
-                                file.tensor(integers({1, 1}))},
-                               {{1, 2}}, united(last));
-  file.ends({x}, {y});
-  sign(file, x, {-1, 2});
-  EXPECT_EQ(input_of(import_circle(file.bytes())), (ir::Shape{1, 2}));
-}
-
 TEST(OpenExtents, WaitForNumbers) {
   FileBuilder file;
   const auto x = file.tensor({{1, 1, 1, 2}});
