@@ -160,8 +160,10 @@ TEST(Regions, OfRefusedNodes) {
       std::vector<std::int64_t>{1, 1});
   expect_error(ErrorKind::kShape, "expected regions [R, 5]", [&] { (void)columns.import(); });
   TestModel open;
-  open.input("x", {-1, 1, 4, 4}).output("y").output("i");
-  set(open.node("MaxPool", {"x"}, {"y", "i"}), "kernel_shape", std::vector<std::int64_t>{2, 2});
+  open.input("x", {1, 1, 4}).output("y").output("i");
+  auto& pool = open.node("MaxPool", {"x"}, {"y", "i"});
+  set(pool, "kernel_shape", std::vector<std::int64_t>{2});
+  set(pool, "storage_order", std::int64_t{1});
   expect_error(ErrorKind::kUnsupported, "indices of maxima in an input",
                [&] { (void)open.import(); });
   TestModel unpool;

@@ -8,6 +8,7 @@
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/testing.h"
+#include "halftone/ir/open_extents.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -127,14 +128,16 @@ TEST(OnnxResize, KeepsProportionsWithRoundedExtents) {
   };
   expect_values({{3, 4}, {}, {7, 5}, {}, 18, keep("not_larger")},
                 {0, 0, 1, 2, 3, 0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11});
-  // The batch is one of the axes, and keeps its extent.
+  // The batch is one of the axes, and becomes an extent like others.
   TestModel model(18);
   model.input("x", {-1, 2}).output("y").integers("zero", {0}).integers("four", {4});
   set(model.node("Shape", {"x"}, {"n"}), "end", std::int64_t{1});
   set(model.node("Concat", {"n", "four"}, {"z"}), "axis", std::int64_t{0});
   NodeProto& node = model.node("Resize", {"x", "", "", "z"}, {"y"});
   set(node, "keep_aspect_ratio_policy", "not_smaller");
-  expect_failure(model, ErrorKind::kUnsupported, "cannot resize the batch");
+  ir::Graph graph = model.import();
+  ir::fill_in_extents(graph, {{"'N'", 3}});
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{6, 4}));
 }
 
 std::vector<std::string> written_operators(const ResizeCase& test) {

@@ -100,7 +100,7 @@ TEST(FourierTransform, IsAProduct) {
   refuse({"DFT", {complex, whole({}, {0})}}, ErrorKind::kShape, "a transform of 0 points");
   refuse({"DFT", {complex, absent(), whole({}, {2})}}, ErrorKind::kShape,
          "cannot transform the parts");
-  refuse({"STFT", {pattern({5, 1}, 0), whole({}, {2})}}, ErrorKind::kShape,
+  refuse({"STFT", {pattern({1, 1, 5, 1}, 0), whole({}, {2})}}, ErrorKind::kShape,
          "expected [batch, length, parts]");
   refuse({"STFT", {pattern({1, 5, 1}, 0), whole({}, {2}), pattern({6}, 1)}}, ErrorKind::kShape,
          "frames of 6 at steps of 2 do not fit");
