@@ -9,7 +9,7 @@
 #include "halftone/accel/explore/searched_layers.h"
 #include "halftone/api/description.h"
 #include "halftone/api/estimate.h"
-#include "halftone/api/sample_shapes.h"
+#include "halftone/api/open_form.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
@@ -84,18 +84,20 @@ constexpr std::size_t kHeldOutEvery = 4;
 
 class Explorer {
  public:
-  Explorer(Network network, const ExploreData<data::Dataset>& samples, const ExploreSettings& job)
+  Explorer(const Network& network, const ExploreData<data::Dataset>& samples,
+           const ExploreSettings& job)
       : job_(job),
         name_(network.name),
-        network_(prepared(with_samples(std::move(network), samples.data), Purpose::kQuantize),
-                 name_),
+        sized_(prepared_for(network, samples.data, Purpose::kQuantize)),
+        network_(std::move(sized_.graph), name_),
         has_evaluation_(samples.evaluation != nullptr),
         samples_(has_evaluation_ ? data::HeldOut{samples.data, *samples.evaluation}
                                  : data::hold_out(samples.data, kHeldOutEvery)),
-        judged_(compress::with_masked_gaps(network_.graph, samples_.judged, job.devices)),
-        fit_{job.seed, job.options.progress, job.devices, job.memory_bytes},
+        judged_(compress::with_masked_gaps(network_.graph, samples_.judged, job.devices,
+                                           sized_.resize)),
+        fit_{job.seed, job.options.progress, job.devices, job.memory_bytes, sized_.resize},
         meter_(network_.graph, judged_, compress::LossKind::kError,
-               {job.devices, job.evaluation_batch}) {}
+               {job.devices, job.evaluation_batch, sized_.resize}) {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 
@@ -189,7 +191,8 @@ class Explorer {
 
   const ExploreSettings& job_;
   std::string name_;
-  Network network_;
+  SizedGraph sized_;  ///< without its graph
+  Network network_;   ///< with the extents of the most samples
   bool has_evaluation_;
   data::HeldOut samples_;
   data::Dataset judged_;
@@ -229,7 +232,7 @@ ExploreReport explore(Network network, const ExploreData<data::Dataset>& samples
                       const ExploreSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
   accel::check_budget(settings.options.budget);
-  return Explorer(std::move(network), samples, settings).run();
+  return Explorer(network, samples, settings).run();
 }
 
 ExploreReport explore(Network network, const ExploreData<DataSource>& samples,

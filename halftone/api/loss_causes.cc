@@ -71,7 +71,9 @@ void add_loss_causes(NetworkFigures& figures, const ComparedGraphs& graphs,
   const auto pairs = compress::paired_layers(graphs.reference, graphs.model);
   const data::Dataset samples = data->first(num_samples_for(pairs.size()));
   const compress::LossKind kind = compress::default_loss(graphs.reference, samples);
-  const compress::LossMeter meter(graphs.reference, samples, kind, {options.devices});
+  compress::MeterSettings settings{options.devices};
+  settings.resize = options.resize;
+  const compress::LossMeter meter(graphs.reference, samples, kind, settings);
   if (!meter.has_gradients(pairs)) return;
   const std::vector<double> losses =
       meter.weighted_errors(graphs.model, pairs, kSeed, options.progress);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "halftone/api/model_report.h"
+#include "halftone/compress/feed.h"
 
 namespace halftone {
 
@@ -15,6 +16,8 @@ struct ComparedGraphs {
 struct LossCauseOptions {
   spmd::Devices devices{};
   ProgressSink progress{};  ///< may be empty
+  compress::Resize
+      resize{};  ///< of graphs that grow from the reference; empty: samples of one size
 };
 
 /// Adds NetworkFigures::causes and the loss of each layer. Losses of single layers are estimates to

@@ -2,13 +2,13 @@
 #include "halftone/api/model_report.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <utility>
 
 #include "halftone/api/evaluate.h"
 #include "halftone/api/fixed_part.h"
 #include "halftone/api/loss_causes.h"
+#include "halftone/api/open_form.h"
 #include "halftone/api/run.h"
 #include "halftone/api/sample_shapes.h"
 #include "halftone/api/value_histograms.h"
@@ -121,21 +121,27 @@ void add_kernels(NetworkFigures& figures, const Network& network, const ModelRep
 
 /// A network and what a report needs of it.
 struct Part {
-  explicit Part(const Network& of)
-      : network(of),
-        figures(describe(of)),
-        graph(fixed_part(prepared(of, Purpose::kFitOnFloats))) {}
+  Part(const Network& of, const data::Dataset* data)
+      : network(of), sized(data == nullptr ? of : with_samples(of, data->parts()[0])) {
+    figures = describe(sized);
+    SizedGraph found = data == nullptr ? SizedGraph{prepared(of, Purpose::kFitOnFloats)}
+                                       : prepared_for(of, *data, Purpose::kFitOnFloats);
+    graph = fixed_part(std::move(found.graph));
+    resize = std::move(found.resize);
+  }
   const Network& network;
+  Network sized;  ///< with the extents of the most samples, whose kernels are shown
   NetworkFigures figures;
   ir::Graph graph;  ///< whose layers are compared: float32 at its ends, weights codes or float32
+  compress::Resize resize;
 };
 
 /// The model, those beside, the reference.
-std::vector<Part> parts_of(const ReportedNetworks& networks) {
+std::vector<Part> parts_of(const ReportedNetworks& networks, const data::Dataset* data) {
   std::vector<Part> parts;
-  parts.emplace_back(networks.model);
-  for (const Network* each : networks.beside) parts.emplace_back(*each);
-  if (networks.reference != nullptr) parts.emplace_back(*networks.reference);
+  parts.emplace_back(networks.model, data);
+  for (const Network* each : networks.beside) parts.emplace_back(*each, data);
+  if (networks.reference != nullptr) parts.emplace_back(*networks.reference, data);
   return parts;
 }
 
@@ -146,7 +152,7 @@ class Reporter {
            const ModelReportOptions& options)
       : options_(options),
         has_reference_(networks.reference != nullptr),
-        parts_(parts_of(networks)),
+        parts_(parts_of(networks, data)),
         bins_(parts_.front().figures.layers.size() > kManyLayers ? 24 : 64),
         data_(data),
         stages_(options.evaluation.progress, num_stages()) {}
@@ -158,7 +164,7 @@ class Reporter {
     }
     for (Part& part : parts_) {
       if (data_ != nullptr) evaluate_part(part);
-      add_kernels(part.figures, part.network, options_,
+      add_kernels(part.figures, part.sized, options_,
                   stages_.next("measuring " + part.figures.name));
     }
     const std::size_t num_compared = parts_.size() - (has_reference_ ? 1 : 0);
@@ -181,6 +187,18 @@ class Reporter {
     return (data_ != nullptr ? 2 : 1) * parts_.size() + compared + (has_reference_ ? 2 : 1);
   }
   [[nodiscard]] const Part* reference() const { return has_reference_ ? &parts_.back() : nullptr; }
+
+  /// How layers are compared in a graph that grows from that of a part.
+  [[nodiscard]] compress::LayerErrorOptions how(const ProgressSink& progress,
+                                                const Part& part) const {
+    compress::LayerErrorOptions options{progress, options_.evaluation.devices};
+    options.resize = part.resize;
+    return options;
+  }
+  /// Of networks that differ in their layers.
+  static bool is_usual(const Error& error) {
+    return error.kind() == ErrorKind::kShape || error.kind() == ErrorKind::kUnsupported;
+  }
 
   /// Accuracy, agreement with the reference and, of the model itself, the worst samples.
   void evaluate_part(Part& part) {
@@ -210,7 +228,7 @@ class Reporter {
       std::vector<compress::LayerError> errors;
       if (data_ != nullptr) {
         errors = compress::layer_errors(original, part.graph, pairs, *data_,
-                                        {progress, options_.evaluation.devices});
+                                        how(progress, *reference()));
       }
       LayersByName layers(part.figures.layers);
       for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -222,7 +240,7 @@ class Reporter {
         add_weight_error(layer, part.graph, pairs[i]);
       }
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kShape) throw;
+      if (!is_usual(error)) throw;
       report_.missing.push_back(part.figures.name + ": errors of layers: " + error.what());
     }
   }
@@ -231,13 +249,11 @@ class Reporter {
   void add_causes(Part& part) {
     if (!has_reference_) return;
     const ProgressSink progress = stages_.next("finding the causes of losses");
-    const LossCauseOptions how{options_.evaluation.devices, progress};
+    const LossCauseOptions options{options_.evaluation.devices, progress, reference()->resize};
     try {
-      add_loss_causes(part.figures, {reference()->graph, part.graph}, data_, how);
+      add_loss_causes(part.figures, {reference()->graph, part.graph}, data_, options);
     } catch (const Error& error) {
-      const bool is_usual =
-          error.kind() == ErrorKind::kShape || error.kind() == ErrorKind::kUnsupported;
-      if (!is_usual) throw;
+      if (!is_usual(error)) throw;
       report_.missing.push_back(part.figures.name + ": causes of losses: " + error.what());
     }
     add_eight_bit_bytes(part.figures, reference()->network);
@@ -286,8 +302,7 @@ class Reporter {
       readers.emplace_back(*at, id);
     }
     if (values.empty()) return;
-    const auto histograms =
-        compress::value_histograms(graph, values, *data_, {progress, options_.evaluation.devices});
+    const auto histograms = compress::value_histograms(graph, values, *data_, how(progress, part));
     for (std::size_t i = 0; i < readers.size(); ++i) {
       ValueHistogram histogram = binned(histograms[i], {bins_, true});
       const auto& codes = graph.value(graph.node(readers[i].second).inputs[0]).type.encoding.codes;
@@ -314,15 +329,7 @@ ModelReport report_model(const ReportedNetworks& networks, const data::Dataset* 
                                 " networks beside the model, found " +
                                 std::to_string(networks.beside.size()));
   }
-  std::deque<Network> known;
-  const auto with_data = [&](const Network& network) {
-    if (data == nullptr || !is_open(network)) return &network;
-    return static_cast<const Network*>(&known.emplace_back(with_samples(network, *data)));
-  };
-  ReportedNetworks reported{*with_data(networks.model)};
-  if (networks.reference != nullptr) reported.reference = with_data(*networks.reference);
-  for (const Network* each : networks.beside) reported.beside.push_back(with_data(*each));
-  return Reporter(reported, data, options).run();
+  return Reporter(networks, data, options).run();
 }
 
 std::vector<std::string> read_class_names(const std::filesystem::path& path) {

@@ -145,6 +145,8 @@ struct ModelReportOptions {
 /// Collects what is known of a network: from its file alone, more with data, most with a reference
 /// too. Evaluations are those of evaluate(), times and kernels those of measure(). Apart from
 /// times, the result does not depend on the number of threads or devices. Runs in one process.
+/// Losses are those of all samples; extents, times and kernels are those of the size that most
+/// samples have.
 /// Size and format of a network that comes from no file are those of a .circle file.
 /// @param data  null: none
 /// @throws Error as evaluate(), measure() and compress::value_histograms(); kUsage if a batch is

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "halftone/api/evaluate.h"
+#include "halftone/api/explore.h"
+#include "halftone/api/model_report.h"
 #include "halftone/api/open_form.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
@@ -13,6 +15,7 @@
 #include "halftone/api/sample_shapes.h"
 #include "halftone/api/sensitivity.h"
 #include "halftone/base/testing.h"
+#include "halftone/data/hold_out.h"
 #include "halftone/data/open_dataset.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/test_data.h"
@@ -160,6 +163,59 @@ TEST(SampleSizes, HaveASensitivity) {
   const compress::Sensitivity found = sensitivity(open_classifier(), several_sizes(), settings);
   EXPECT_EQ(found.samples, 60U);
   EXPECT_EQ(found.layers.size(), 2U);
+}
+
+TEST(SampleSizes, AreReported) {
+  const Network reference = open_classifier();
+  const Network network(quantize(reference, several_sizes(), bits(2, 2)).graph);
+  const data::Dataset data = several_sizes();
+  const ModelReport report = report_model({network, &reference}, &data, {});
+  EXPECT_THAT(report.missing, testing::IsEmpty());
+  EXPECT_EQ(report.num_samples, 60U);
+  const compress::Evaluation found = evaluate(network, data, &reference);
+  EXPECT_EQ(report.model.evaluation->value, found.value);
+  EXPECT_EQ(report.model.evaluation->reference->agreement, found.reference->agreement);
+  EXPECT_EQ(report.model.nodes[0].type, "float32[N, 5, 9, 2]") << "of the most samples";
+  ASSERT_TRUE(report.model.causes);
+  EXPECT_EQ(report.model.causes->num_samples, 60U);
+  // Errors of the layers in each size, weighted by their elements; the last layer is the output but
+  // for its mean.
+  ASSERT_EQ(report.model.layers.size(), 2U);
+  for (const LayerFigures& layer : report.model.layers) {
+    ASSERT_TRUE(layer.error && layer.inputs && layer.loss);
+    EXPECT_GT(layer.error->sqnr_db, 0);
+  }
+  const data::Dataset one = images(30, 5, 9);
+  EXPECT_NE(report_model({network, &reference}, &one, {}).model.layers[0].error->sqnr_db,
+            report.model.layers[0].error->sqnr_db);
+  EXPECT_EQ(sensitivity_of(network, reference, data).samples, 60U);
+}
+
+TEST(SampleSizes, AreExplored) {
+  const data::Dataset data = several_sizes();
+  ExploreSettings settings{.space = space_of(R"(accelerator = "edge-2bit"
+weight_bits = [2, 8]
+[[parameter]]
+key = "unit.bit-serial array.count"
+values = [8, 16]
+[[area]]
+of = ["unit.bit-serial array.count"]
+mm2 = 0.1
+)")};
+  settings.options.budget.accuracy_drop = 1;
+  settings.tries = 1;
+  const ExploreReport found = explore(open_classifier(), {data}, settings);
+  EXPECT_EQ(found.fit_samples + found.judged_samples, 60U);
+  EXPECT_EQ(found.sensitivities.samples, found.judged_samples);
+  ASSERT_EQ(found.verified.size(), 1U);
+  // The loss that was measured is that of all sizes.
+  const data::HeldOut parts = data::hold_out(data, 4);
+  const Network chosen(
+      quantize(open_classifier(), parts.fit, compress::parse_recipe(found.recipe, "found")).graph);
+  const Network reference = open_classifier();
+  const compress::Evaluation all = evaluate(chosen, parts.judged, &reference);
+  constexpr double kRounding = 60 * 0x1p-52;
+  EXPECT_NEAR(found.verified[0].measured_drop, *all.reference->value - all.value, kRounding);
 }
 
 TEST(SampleSizes, ThatDoNotFitAreNamed) {

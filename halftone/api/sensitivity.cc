@@ -118,11 +118,12 @@ compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
 compress::Sensitivity sensitivity_of(const Network& codes, const Network& reference,
                                      const data::Dataset& data,
                                      const compress::MeasureSettings& options) {
-  const Network quantized = with_samples(codes, data);
-  const ir::Graph graph = fixed_part(prepared(quantized, Purpose::kFitOnFloats));
-  const ir::Graph other =
-      fixed_part(prepared(with_samples(reference, data), Purpose::kFitOnFloats));
+  const Network quantized = with_samples(codes, data.parts()[0]);
+  const ir::Graph graph = fixed_part(prepared_for(codes, data, Purpose::kFitOnFloats).graph);
+  SizedGraph sized = prepared_for(reference, data, Purpose::kFitOnFloats);
+  const ir::Graph other = fixed_part(std::move(sized.graph));
   compress::MeasureSettings how = options;
+  how.fit.resize = std::move(sized.resize);
   if (options.costs) {
     how.costs = [&](const ir::Graph& /*on floats*/, const std::vector<std::string>& layers) {
       return options.costs(quantized.graph, layers);

@@ -105,7 +105,8 @@ SampleRanking::SampleRanking(const data::Dataset& data, const ir::Graph& graph,
                              const ir::Graph* reference)
     : data_(data), gives_probabilities_(gives_probabilities(graph)), samples_(data.size()) {
   if (reference == nullptr) return;
-  const std::size_t batch = compress::make_feed(data, *reference).fixed_batch.value_or(1);
+  const std::size_t batch =
+      compress::make_feed(data.parts()[0], *reference).fixed_batch.value_or(1);
   loss_.emplace(*reference, data, compress::default_loss(*reference, data),
                 compress::scores_per_sample(*reference, batch, "reference"));
   loss_->allow_rounding_of(graph);
@@ -158,7 +159,10 @@ std::optional<Confusion> SampleRanking::confusion() const {
   return found;
 }
 
-std::optional<SamplePicture> picture_of(const data::Dataset& data, std::size_t sample) {
+std::optional<SamplePicture> picture_of(const data::Dataset& all, std::size_t sample) {
+  auto part = all.parts().begin();
+  for (; sample >= part->size(); ++part) sample -= part->size();
+  const data::Dataset& data = *part;
   constexpr std::size_t kMaxSide = 64;
   const std::optional<Image> image = image_of(data.inputs()[0].shape);
   if (!image || (image->channels != 1 && image->channels != 3)) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <tuple>
@@ -41,35 +42,56 @@ void copy_to(std::span<float> to, const ir::Tensor& from) {
   std::fill(end, to.end(), 0.0F);
 }
 
-/// Gradients with respect to layer outputs, of one batch at a time. Lanes take a tape from a pool.
+/// Tapes of graphs of several sizes. Lanes take one, and put it back; idle ones are kept for one
+/// graph at a time, so that many sizes take no more memory than one.
+class TapePool {
+ public:
+  using Make = std::function<std::unique_ptr<gradient::Tape>()>;
+
+  [[nodiscard]] std::unique_ptr<gradient::Tape> take(std::size_t part, const Make& make) {
+    {
+      const std::scoped_lock lock(mutex_);
+      keep_only(part);
+      if (!idle_.empty()) {
+        auto tape = std::move(idle_.back());
+        idle_.pop_back();
+        return tape;
+      }
+    }
+    return make();
+  }
+  void put(std::size_t part, std::unique_ptr<gradient::Tape> tape) {
+    const std::scoped_lock lock(mutex_);
+    if (part == part_) idle_.push_back(std::move(tape));
+  }
+
+ private:
+  void keep_only(std::size_t part) {
+    if (part != part_) idle_.clear();
+    part_ = part;
+  }
+
+  std::mutex mutex_;
+  std::size_t part_ = 0;  ///< of the idle ones
+  std::vector<std::unique_ptr<gradient::Tape>> idle_;
+};
+
+/// Gradients with respect to layer outputs, of one batch at a time, in a graph of one size.
 class LayerGradients {
  public:
   LayerGradients(ir::Graph reference, std::span<const LayerPair> pairs, std::size_t batch)
       : graph_(std::move(reference)) {
     for (const LayerPair& pair : pairs) layers_.push_back(graph_.node(pair.original).output);
     if (!ir::fixed_batch(graph_)) ir::fill_in_batch(graph_, batch);
-    put(take());
   }
 
-  [[nodiscard]] std::unique_ptr<gradient::Tape> take() {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!tapes_.empty()) {
-        auto tape = std::move(tapes_.back());
-        tapes_.pop_back();
-        return tape;
-      }
-    }
+  /// @throws Error kUnsupported if an operator has no gradient
+  [[nodiscard]] std::unique_ptr<gradient::Tape> make_tape() const {
     std::vector<ValueId> wanted = layers_;
     wanted.insert(wanted.end(), graph_.inputs().begin(), graph_.inputs().end());
     return std::make_unique<gradient::Tape>(graph_, std::map<ValueId, std::span<const float>>(),
                                             wanted,
                                             std::map<ValueId, const numerics::LevelTable*>());
-  }
-
-  void put(std::unique_ptr<gradient::Tape> tape) {
-    const std::scoped_lock lock(mutex_);
-    tapes_.push_back(std::move(tape));
   }
 
   /// Runs a tape forward on a batch, and backward from drawn gradients of its scores.
@@ -98,8 +120,6 @@ class LayerGradients {
  private:
   ir::Graph graph_;
   std::vector<ValueId> layers_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<gradient::Tape>> tapes_;
 };
 
 /// The weight of the samples of a batch, then for each layer the sum of (g . e)^2.
@@ -228,7 +248,7 @@ bool LossMeter::has_gradients(std::span<const LayerPair> pairs) const {
     if (!all_lead) return false;
   }
   try {
-    const LayerGradients gradients(reference_, pairs, 1);
+    (void)LayerGradients(reference_, pairs, 1).make_tape();
     return true;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
@@ -248,16 +268,18 @@ std::vector<double> LossMeter::weighted_errors(const ir::Graph& quantized,
   outputs.insert(outputs.end(), reference_.inputs().begin(), reference_.inputs().end());
   both.set_outputs(outputs);
   const runtime::Stream runs = stream(both, kGradientBatch, progress);
-  std::vector<std::unique_ptr<LayerGradients>> by_part;
+  std::vector<LayerGradients> by_part;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
-    by_part.push_back(std::make_unique<LayerGradients>(parts_[p].graph, pairs, runs.batch_size(p)));
+    by_part.emplace_back(parts_[p].graph, pairs, runs.batch_size(p));
   }
+  TapePool pool;
+  pool.put(0, by_part.front().make_tape());  // which throws before any run
   const auto sum_batch = [&](const runtime::Batch& batch) {
-    LayerGradients& gradients = *by_part[batch.part];
-    std::unique_ptr<gradient::Tape> tape = gradients.take();
+    const LayerGradients& gradients = by_part[batch.part];
+    auto tape = pool.take(batch.part, [&] { return gradients.make_tape(); });
     gradients.differentiate(*tape, loss_, batch, seed);
     const std::vector<double> sums = squared_products(*tape, gradients.layers(), batch, loss_);
-    gradients.put(std::move(tape));
+    pool.put(batch.part, std::move(tape));
     return LossSums{spmd::Array::from<double>({static_cast<std::int64_t>(sums.size())}, sums)};
   };
   const LossSums total = runs.sum(sum_batch);
