@@ -228,6 +228,69 @@ def check_refusals(server: Server) -> None:
         path, {"prompt": "a", "metadata": {}})[0] == 200
 
 
+def check_wrong_values(server: Server) -> None:
+    """Each member with values of wrong types: an error that names it, or an answer where it fits."""
+    values = [True, -1, 1.5, 1e300, 2**64, "", "x", [], [1], ["x"], [[]], {}, {"a": 1}, [None],
+              {"999999": 5}, {"5": 1e300}, "a" * 100000]
+    members = {
+        "/v1/completions": "prompt max_tokens temperature top_p seed stop n stream stream_options "
+                           "logprobs presence_penalty frequency_penalty logit_bias best_of echo "
+                           "top_k min_p repeat_penalty repeat_window stop_token_ids lookup "
+                           "response_format grammar suffix user",
+        "/v1/chat/completions": "messages tools tool_choice parallel_tool_calls top_logprobs "
+                                "documents chat_template_kwargs response_format",
+        "/v1/embeddings": "input encoding_format dimensions"}
+    bodies = {"/v1/completions": {"prompt": "a", "max_tokens": 1}, "/v1/embeddings": {"input": "a"},
+              "/v1/chat/completions": {"messages": [{"role": "user", "content": "a"}], "max_tokens": 1}}
+    refused = 0
+    for path, names in members.items():
+        for name in names.split():
+            for value in values:
+                status, found = server.ask(path, {**bodies[path], name: value})
+                if status == 200:
+                    continue
+                assert 400 <= status < 500, (name, str(value)[:50], status, found)
+                message, param = found["error"]["message"], found["error"]["param"]
+                assert message and "\n" not in message and param, (name, str(value)[:50], found)
+                refused += 1
+    assert refused > 300, refused
+
+
+def check_slow_headers(server: Server) -> None:
+    """Clients that send a byte now and then have ten seconds for a header, wherever they are in it."""
+    starts = [b"", b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nX: "]
+    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in starts]
+    for client, start in zip(clients, starts):
+        client.sendall(start or b"P")
+    began = time.monotonic()
+    answers = {}
+    while len(answers) < len(clients) and time.monotonic() - began < 30:
+        time.sleep(0.5)
+        for i, client in enumerate(clients):
+            if i in answers:
+                continue
+            try:
+                client.settimeout(0.01)
+                answers[i] = client.recv(4096)
+            except TimeoutError:
+                client.sendall(b"a")
+    seconds = time.monotonic() - began
+    assert 8 < seconds < 20, seconds
+    expect("late headers", [True] * 2, [b" 408 " in answers[i] for i in range(2)])
+    time.sleep(0.2)
+    lines = [line for line in server.log if line.get("status") == 408]
+    expect("lines of late headers", ["the header: expected it within 10 seconds"] * 2,
+           [line["error"] for line in lines])
+    for client in clients:
+        client.close()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    for _ in range(3):  # one connection has a time for each header
+        connection.request("GET", "/health")
+        expect("health", b"ok" in connection.getresponse().read(), True)
+        time.sleep(1)
+    connection.close()
+
+
 def check_limits(program: str, model: Path) -> None:
     """A key, a full queue, no time, an early end."""
     server = Server(program, model, "--api-key", "secret", "--queue", "1", "--sequences", "1",
@@ -463,6 +526,8 @@ def main() -> int:
             check_answers(server)
             check_clients(server)
             check_refusals(server)
+            check_wrong_values(server)
+            check_slow_headers(server)
             check_schemas(server)
             check_hosts(server)
             check_embeddings(server)

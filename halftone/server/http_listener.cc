@@ -17,6 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kBodyPatience{30};
+constexpr const char* kLateHeader = "the header: expected it within 10 seconds";
+static_assert(TimedServer::kHeaderPatience == std::chrono::seconds(10));
 
 /// Lets the process have as many connections open as it may, if its limit is lower than asked for.
 void allow_connections(std::size_t count) {
@@ -54,11 +56,24 @@ HttpListener::HttpListener(const ServerOptions& options, Metrics& metrics)
   server_.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;
     auto exchange = open(request, "other");
-    const int status = response.status;
-    const std::string what = status == 404 ? "nothing is at " + request.method + " " + request.path
+    const bool is_late = TimedServer::take_late();
+    const int status = is_late ? 408 : response.status;
+    const std::string what = is_late ? kLateHeader
+                             : status == 404
+                                 ? "nothing is at " + request.method + " " + request.path
                              : status == 413 ? "the body is too large"
                                              : "the request is not understood";
     refuse({status, what}, *exchange, response);
+  });
+  server_.set_late_handler([this](const std::string& address) {
+    const RequestError error(408, kLateHeader);
+    Exchange exchange(journal_, "", "other", address);
+    exchange.set_status(error.status());
+    exchange.note("error", error.what());
+    const std::string body = error.body();
+    return "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\n"
+           "Content-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
   });
 }
 

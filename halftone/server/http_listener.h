@@ -16,6 +16,7 @@
 #include "halftone/server/metrics.h"
 #include "halftone/server/request_error.h"
 #include "halftone/server/server_options.h"
+#include "halftone/server/timed_server.h"
 
 namespace halftone::server {
 
@@ -84,7 +85,7 @@ class HttpListener {
 
   const ServerOptions& options_;
   Journal journal_;
-  httplib::Server server_;
+  TimedServer server_;
   socket_t socket_ = INVALID_SOCKET;
 };
 
