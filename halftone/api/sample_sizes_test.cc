@@ -214,8 +214,8 @@ mm2 = 0.1
       quantize(open_classifier(), parts.fit, compress::parse_recipe(found.recipe, "found")).graph);
   const Network reference = open_classifier();
   const compress::Evaluation all = evaluate(chosen, parts.judged, &reference);
-  constexpr double kRounding = 60 * 0x1p-52;
-  EXPECT_NEAR(found.verified[0].measured_drop, *all.reference->value - all.value, kRounding);
+  constexpr double kDropRounding = 60 * 0x1p-52;
+  EXPECT_NEAR(found.verified[0].measured_drop, *all.reference->value - all.value, kDropRounding);
 }
 
 TEST(SampleSizes, ThatDoNotFitAreNamed) {
