@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "halftone/api/fixed_part.h"
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
 #include "halftone/base/toml/keys.h"
@@ -199,8 +200,12 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
   if (result.equalized_pairs > 0) return {};
   try {
     const data::Dataset few = data.first(kSamples);
-    return cost_lines(graph, result,
-                      compress::screened(graph, few, options.devices, options.resize).data,
+    // Behind extents that depend on data, outputs differ in size.
+    const ir::Graph before = fixed_part(graph);
+    compress::QuantizedGraph found = result;
+    found.graph = fixed_part(std::move(found.graph));
+    return cost_lines(before, found,
+                      compress::screened(before, few, options.devices, options.resize).data,
                       options);
   } catch (const Error& error) {
     // Outputs that are not scores, or layers that changed places, cannot be compared.

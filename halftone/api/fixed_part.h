@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a network before the extents that depend on data. It is fitted and compared as a
-// network of its own.
+// The part of a network before the extents that depend on data, where one network is compared.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
-#include "halftone/compress/quantize.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone {
@@ -17,11 +11,5 @@ namespace halftone {
 /// is its own part.
 /// @throws Error kUnsupported if it computes nothing
 ir::Graph fixed_part(ir::Graph graph);
-
-/// Fits the part before extents that depend on data, and puts the rest behind it. A line names the
-/// layers of the rest, which stay as they are.
-/// @param fit  fit(graph) returns the result
-compress::QuantizedGraph fit_fixed_part(
-    const ir::Graph& graph, const std::function<compress::QuantizedGraph(const ir::Graph&)>& fit);
 
 }  // namespace halftone

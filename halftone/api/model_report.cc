@@ -199,6 +199,7 @@ class Reporter {
   static bool is_usual(const Error& error) {
     return error.kind() == ErrorKind::kShape || error.kind() == ErrorKind::kUnsupported;
   }
+  static bool is_computed(const Part& part) { return !part.network.graph.definitions().empty(); }
 
   /// Accuracy, agreement with the reference and, of the model itself, the worst samples.
   void evaluate_part(Part& part) {
@@ -208,6 +209,11 @@ class Reporter {
     if (!data_->has_labels() && other == nullptr) return;
     compress::EvaluateSettings options = options_.evaluation;
     options.progress = progress;
+    if (is_computed(part) || (other != nullptr && is_computed(*reference()))) {
+      // Outputs of sizes that depend on data have no classes.
+      part.figures.evaluation = evaluate(part.network, *data_, other, options);
+      return;
+    }
     SampleRanking ranking(*data_, part.graph, other == nullptr ? nullptr : &reference()->graph);
     options.visit = [&](std::size_t sample, std::span<const float> scores,
                         std::span<const float> theirs) { ranking.add(sample, scores, theirs); };

@@ -2,147 +2,18 @@
 #include "halftone/api/open_form.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "halftone/api/sample_shapes.h"
 #include "halftone/base/error.h"
+#include "halftone/ir/extents_of.h"
 #include "halftone/ir/open_extents.h"
 #include "halftone/ir/text.h"
 
 namespace halftone {
 namespace {
-
-/// Whether an operator has extents among its attributes.
-bool has_extents(const ir::Operator& op) {
-  return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::BroadcastTo>(op) ||
-         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Resize>(op) ||
-         std::holds_alternative<ir::TopK>(op) || std::holds_alternative<ir::Pad>(op) ||
-         std::holds_alternative<ir::Tile>(op) || std::holds_alternative<ir::OneHot>(op) ||
-         std::holds_alternative<ir::LoopResult>(op);
-}
-
-/// The window of a layer or a pool, which follows an open extent where its padding does; null for
-/// other operators.
-ir::Window* window_of(ir::Operator& op) {
-  if (auto* conv = std::get_if<ir::Conv>(&op)) return &conv->window;
-  if (auto* transposed = std::get_if<ir::ConvTranspose>(&op)) return &transposed->window;
-  auto* pool = std::get_if<ir::Pool>(&op);
-  return pool == nullptr ? nullptr : &pool->window;
-}
-
-bool is_open(const ir::Window* window) {
-  return window != nullptr && (std::ranges::any_of(window->pads_before, ir::is_expression) ||
-                               std::ranges::any_of(window->pads_after, ir::is_expression));
-}
-
-/// Whether an operator has extents among its attributes that may depend on those of its input.
-/// @param x  the first input, with open extents
-bool may_have_extents(const ir::Operator& op, const ir::Shape& x) {
-  if (std::holds_alternative<ir::Reshape>(op)) return ir::has_expressions(x);
-  if (std::holds_alternative<ir::BroadcastTo>(op)) return true;
-  if (const auto* slice = std::get_if<ir::Slice>(&op)) return ir::is_expression(x[slice->axis]);
-  if (const auto* top = std::get_if<ir::TopK>(&op)) return ir::is_expression(x[top->axis]);
-  if (const auto* resize = std::get_if<ir::Resize>(&op)) return ir::is_expression(x[resize->axis]);
-  if (std::holds_alternative<ir::Pad>(op)) return ir::has_expressions(x);
-  return false;
-}
-
-ir::Graph with_extents_of(ir::Graph graph, const ir::Graph& open, const ir::Graph& filled);
-
-/// The operators of a network with open extents, for those with numbers.
-class Attributes {
- public:
-  Attributes(const ir::Graph& open, const ir::Graph& filled) : open_(open), filled_(filled) {
-    for (const ir::NodeId id : open.topological_order()) {
-      by_name_.emplace(open.node(id).name, id);
-      ir::Operator op = open.node(id).op;
-      has_open_windows_ = has_open_windows_ || is_open(window_of(op));
-    }
-  }
-
-  /// That of a node of this name; nothing if there is none.
-  /// @throws Error kUnsupported if several differ
-  [[nodiscard]] std::optional<ir::Operator> of(const ir::Node& node) const {
-    std::optional<ir::Operator> found = with_open_window(node);
-    if (const auto* loop = std::get_if<ir::Loop>(&node.op)) found = open_loop(node, *loop);
-    if (!has_extents(node.op)) return found;
-    const auto [first, last] = by_name_.equal_range(node.name);
-    for (auto at = first; at != last; ++at) {
-      if (filled_.node(at->second).op != node.op) continue;
-      const ir::Operator& op = open_.node(at->second).op;
-      if (found && *found != op) fail_node(node);
-      found = op;
-    }
-    return found;
-  }
-
-  [[noreturn]] static void fail_node(const ir::Node& node) {
-    fail(ErrorKind::kUnsupported, describe(node) + " has extents that are those of the samples");
-  }
-
- private:
-  /// A copy of a layer or pool, which may compute in other ways, with padding that follows extents.
-  /// @throws Error kUnsupported if its padding is that of no layer of this name
-  [[nodiscard]] std::optional<ir::Operator> with_open_window(const ir::Node& node) const {
-    ir::Operator op = node.op;
-    ir::Window* window = window_of(op);
-    if (window == nullptr || !has_open_windows_) return std::nullopt;
-    const auto [first, last] = by_name_.equal_range(node.name);
-    for (auto at = first; at != last; ++at) {
-      ir::Operator filled = filled_.node(at->second).op;
-      const ir::Window* same = window_of(filled);
-      if (same == nullptr || *same != *window) continue;
-      ir::Operator open = open_.node(at->second).op;
-      *window = *window_of(open);
-      return op;
-    }
-    fail_node(node);
-  }
-
-  /// A loop whose body may be another one than that of the network.
-  [[nodiscard]] ir::Operator open_loop(const ir::Node& node, ir::Loop loop) const {
-    const auto [first, last] = by_name_.equal_range(node.name);
-    for (auto at = first; at != last; ++at) {
-      const auto* open = std::get_if<ir::Loop>(&open_.node(at->second).op);
-      const auto* filled = std::get_if<ir::Loop>(&filled_.node(at->second).op);
-      if (open == nullptr || filled == nullptr) continue;
-      loop.trips = open->trips;
-      loop.body = std::make_shared<const ir::Graph>(
-          with_extents_of(*loop.body, *open->body, *filled->body));
-      return loop;
-    }
-    fail_node(node);
-  }
-
-  const ir::Graph& open_;
-  const ir::Graph& filled_;
-  bool has_open_windows_ = false;
-  std::multimap<std::string, ir::NodeId> by_name_;
-};
-
-/// A graph that grew from one with numbers for its extents, also beside another one, with those of
-/// the same with open ones.
-/// @throws Error as OpenForm::reopened()
-ir::Graph with_extents_of(ir::Graph graph, const ir::Graph& open, const ir::Graph& filled) {
-  const Attributes attributes(open, filled);
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    ir::ValueType type = graph.value(graph.inputs()[i]).type;
-    type.shape = open.value(open.inputs()[i % open.inputs().size()]).type.shape;
-    graph.set_input_type(graph.inputs()[i], std::move(type));
-  }
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node node = graph.node(id);
-    const auto op = attributes.of(node);
-    const ir::Shape& x = graph.value(node.inputs[0]).type.shape;
-    if (!op && may_have_extents(node.op, x)) Attributes::fail_node(node);
-    graph.replace_node(id, op.value_or(node.op), node.inputs);
-  }
-  return graph;
-}
 
 /// Whether operators are equal; loops also where their bodies are copies.
 bool are_equal(const ir::Operator& a, const ir::Operator& b) {
@@ -217,7 +88,7 @@ OpenForm::OpenForm(const Network& network, const data::Dataset& data, Purpose pu
 }
 
 ir::Graph OpenForm::resized(ir::Graph graph, const data::Dataset& samples) const {
-  graph = with_extents_of(std::move(graph), open_, filled_);
+  graph = ir::with_extents_of(std::move(graph), open_, filled_);
   const ir::Sizes sizes = sizes_of(network_, samples);
   with_context(network_.name, [&] { ir::fill_in_extents(graph, sizes); });
   return graph;
@@ -225,7 +96,7 @@ ir::Graph OpenForm::resized(ir::Graph graph, const data::Dataset& samples) const
 
 ir::Graph OpenForm::reopened(ir::Graph graph) const {
   const ir::Graph expected = graph;
-  graph = with_extents_of(std::move(graph), open_, filled_);
+  graph = ir::with_extents_of(std::move(graph), open_, filled_);
   check_same(graph, sizes_, expected);
   check_other_sizes(open_, graph, sizes_);
   return graph;

@@ -12,7 +12,6 @@
 #include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/fit_warnings.h"
-#include "halftone/api/fixed_part.h"
 #include "halftone/api/open_form.h"
 #include "halftone/api/sample_shapes.h"
 #include "halftone/base/error.h"
@@ -48,17 +47,12 @@ compress::QuantizedGraph fitted(const Network& network, const data::Dataset& dat
   compress::QuantizeSettings how = options;
   how.resize = resize_of(open, data);
   const ir::Graph graph = open ? open->filled() : prepared(bound, Purpose::kQuantize);
-  std::vector<std::string> lines;
-  compress::QuantizedGraph result = fit_fixed_part(graph, [&](const ir::Graph& part) {
-    compress::QuantizedGraph found = fit(part, how);
-    lines = costly_layers(part, found, data, how);
-    return found;
-  });
+  compress::QuantizedGraph result = fit(graph, how);
   const auto warn = [&](std::vector<std::string> more) {
     std::ranges::move(more, std::back_inserter(result.warnings));
   };
   warn(kept_layers(graph));
-  warn(std::move(lines));
+  warn(costly_layers(graph, result, data, how));
   warn(slow_layers(result.graph));
   if (const auto reason = reopen(open, result.graph)) warn({*reason});
   const bool stays_open = !ir::open_extents(result.graph).empty();

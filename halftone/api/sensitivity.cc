@@ -11,7 +11,6 @@
 #include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/export_c.h"
-#include "halftone/api/fixed_part.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/open_form.h"
 #include "halftone/api/sample_shapes.h"
@@ -107,7 +106,7 @@ compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;
   SizedGraph sized = prepared_for(network, data, Purpose::kQuantize);
-  const ir::Graph graph = fixed_part(std::move(sized.graph));
+  const ir::Graph graph = std::move(sized.graph);
   std::optional<StateFile> state;
   check_state(name, data, settings);
   auto options = with_state(kStateKind, graph, data, settings, state);
@@ -119,9 +118,9 @@ compress::Sensitivity sensitivity_of(const Network& codes, const Network& refere
                                      const data::Dataset& data,
                                      const compress::MeasureSettings& options) {
   const Network quantized = with_samples(codes, data.parts()[0]);
-  const ir::Graph graph = fixed_part(prepared_for(codes, data, Purpose::kFitOnFloats).graph);
+  const ir::Graph graph = prepared_for(codes, data, Purpose::kFitOnFloats).graph;
   SizedGraph sized = prepared_for(reference, data, Purpose::kFitOnFloats);
-  const ir::Graph other = fixed_part(std::move(sized.graph));
+  const ir::Graph other = std::move(sized.graph);
   compress::MeasureSettings how = options;
   how.fit.resize = std::move(sized.resize);
   if (options.costs) {

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/compress/feed.h"
 #include "halftone/compress/output_loss.h"
+#include "halftone/ir/extent.h"
 #include "halftone/numerics/distortion.h"
 #include "halftone/runtime/execute/stream.h"
 
@@ -26,22 +28,27 @@ void check_scores(std::span<const float> scores, const data::Dataset& data, std:
 /// one size.
 struct Contest {
   runtime::StreamPart part;
-  std::size_t scores = 0;  ///< per sample
+  std::size_t scores = 0;  ///< per sample; 0: their number depends on data
 };
+
+/// A network with its first output alone.
+ir::Graph compared(ir::Graph graph) {
+  graph.set_outputs({graph.outputs()[0]});
+  if (!graph.definitions().empty()) graph.remove_unused_nodes();
+  return graph;
+}
 
 Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
                 const EvaluateSettings& options) {
   Contest contest;
   contest.part.graph = graph;
-  contest.part.graph.set_outputs({graph.outputs()[0]});
   contest.part.num_samples = data.size();
   Feed own = with_context(options.network, [&] { return make_feed(data, graph); });
   contest.part.fill = own.fill;
   contest.part.fixed_batch = own.fixed_batch;
   contest.part.batch_axes = own.batch_axes;
   if (reference == nullptr) return contest;
-  ir::Graph other = *reference;
-  other.set_outputs({reference->outputs()[0]});
+  const ir::Graph& other = *reference;
   contest.part.graph.append(other);
   const std::size_t own_inputs = graph.inputs().size();
   Feed theirs = with_context(options.reference, [&] { return make_feed(data, other); });
@@ -73,9 +80,21 @@ struct Counts {
   static auto members(auto& self) { return std::tie(self.answers, self.moved); }
 };
 
+/// Adds the difference of two lists. What only one of them has is noise, as if the other were zero
+/// there.
+void add_all(numerics::Distortion& distortion, std::span<const float> reference,
+             std::span<const float> scores) {
+  const std::size_t both = std::min(reference.size(), scores.size());
+  distortion.add(reference.first(both), scores.first(both));
+  const std::vector<float> none(std::max(reference.size(), scores.size()) - both);
+  distortion.add(reference.size() > both ? reference.subspan(both) : std::span(none),
+                 scores.size() > both ? scores.subspan(both) : std::span(none));
+}
+
 /// Counts over the samples of a batch.
 class Score {
  public:
+  /// @param classes     0: as many as there are scores, which depends on data
   /// @param divergence  null: there is none
   Score(const data::Dataset& data, std::size_t classes, const OutputLoss* divergence)
       : data_(data), classes_(classes), divergence_(divergence) {}
@@ -89,7 +108,7 @@ class Score {
     }
     if (!reference.empty()) {
       agreed_ += predicted_class(reference) == found ? 1 : 0;
-      distortion_.add(reference, scores);
+      add_all(distortion_, reference, scores);
       if (divergence_ != nullptr) {
         const LossSum sum = divergence_->of(sample, reference, scores);
         diverged_.loss += sum.loss;
@@ -108,6 +127,7 @@ class Score {
  private:
   [[nodiscard]] std::int64_t checked_label(std::size_t sample) const {
     const std::int64_t label = data_.label(sample);
+    if (classes_ == 0) return label;
     const auto classes = static_cast<std::int64_t>(std::max<std::size_t>(classes_, 2));
     if (label < 0 || label >= classes) {
       fail(ErrorKind::kFormat, data_.name() + ": label of sample " +
@@ -148,9 +168,15 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
   return evaluation;
 }
 
-/// Scores per sample of both networks.
+/// Whether the number of scores depends on data.
+bool has_computed_size(const ir::Graph& graph) {
+  return ir::has_expressions(graph.value(graph.outputs()[0]).type.shape);
+}
+
+/// Scores per sample of both networks; 0 if their number depends on data.
 std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
                           std::size_t fixed_batch, const EvaluateSettings& options) {
+  if (has_computed_size(graph) || (reference != nullptr && has_computed_size(*reference))) return 0;
   const std::size_t scores = scores_per_sample(graph, fixed_batch, options.network);
   if (reference == nullptr) return scores;
   const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
@@ -193,8 +219,31 @@ std::int64_t predicted_class(std::span<const float> scores) {
   return std::ranges::max_element(scores) - scores.begin();
 }
 
-Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
+namespace {
+
+/// The scores of a sample.
+/// @param scores  per sample; 0: the batch is one sample
+std::span<const float> scores_of(const runtime::Batch& batch, std::size_t output,
+                                 std::size_t sample, std::size_t scores) {
+  const std::span<const float> all = batch.outputs[output].as<float>();
+  return scores == 0 ? all : all.subspan(sample * scores, scores);
+}
+
+/// The samples of a run: what depends on one sample must not depend on others.
+std::size_t batch_for(const ir::Graph& graph, const ir::Graph* reference, std::size_t batch) {
+  const bool is_computed =
+      !graph.definitions().empty() || (reference != nullptr && !reference->definitions().empty());
+  return is_computed ? 1 : batch;
+}
+
+}  // namespace
+
+Evaluation evaluate(const ir::Graph& network, const data::Dataset& data, const ir::Graph* other,
                     const EvaluateSettings& options) {
+  const ir::Graph graph = compared(network);
+  const std::optional<ir::Graph> theirs_alone =
+      other == nullptr ? std::nullopt : std::optional(compared(*other));
+  const ir::Graph* reference = theirs_alone ? &*theirs_alone : nullptr;
   if (!data.has_labels() && reference == nullptr) {
     fail(ErrorKind::kUsage,
          data.name() + ": has no labels; give a reference network to compare with",
@@ -203,7 +252,8 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
   const data::Dataset tolerant = data.with_gaps();
   std::vector<Contest> contests = contests_of(graph, tolerant, reference, options);
   std::optional<OutputLoss> divergence;
-  if (reference != nullptr && default_loss(*reference, data) == LossKind::kDivergence) {
+  const bool has_rows = reference != nullptr && contests.front().scores > 0;
+  if (has_rows && default_loss(*reference, data) == LossKind::kDivergence) {
     divergence.emplace(*reference, data, LossKind::kDivergence, contests.front().scores);
     divergence->allow_rounding_of(graph);
   }
@@ -211,9 +261,7 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
     const std::size_t classes = contests[batch.part].scores;
     Score score(data, classes, divergence ? &*divergence : nullptr);
     for (std::size_t i = 0; i < batch.count; ++i) {
-      const auto scores = [&](std::size_t output) {
-        return batch.outputs[output].as<float>().subspan(i * classes, classes);
-      };
+      const auto scores = [&](std::size_t output) { return scores_of(batch, output, i, classes); };
       const auto theirs = reference == nullptr ? std::span<const float>() : scores(1);
       check_scores(scores(0), data, batch.first + i);
       score.add(batch.first + i, scores(0), theirs);
@@ -223,10 +271,11 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
   };
   std::vector<runtime::StreamPart> parts;
   for (Contest& contest : contests) parts.push_back(std::move(contest.part));
-  const runtime::Stream stream(std::move(parts), {.batch = options.batch,
-                                                  .progress = options.progress,
-                                                  .devices = options.devices,
-                                                  .execution = options.execution});
+  const runtime::Stream stream(std::move(parts),
+                               {.batch = batch_for(graph, reference, options.batch),
+                                .progress = options.progress,
+                                .devices = options.devices,
+                                .execution = options.execution});
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 

@@ -48,7 +48,9 @@ using v0::Evaluation;
 
 /// Runs a classifier over a data set and counts correctly classified samples: those whose
 /// predicted_class() by the first output is the label.
-/// The result does not depend on the number of devices, and is the same on all ranks.
+/// The result does not depend on the number of devices, and is the same on all ranks. Where the
+/// size of the first output depends on data, samples run one by one, and those elements that only
+/// one of both networks has are noise: the other has zeros there.
 /// @param reference  a network to compare with, or null; its inputs may have other shapes
 /// @throws Error kShape if data, network and reference do not fit; kFormat if a label is not a
 ///         class of the network; kUsage if there are neither labels nor a reference

@@ -11,9 +11,11 @@
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
 #include "halftone/compress/layers.h"
+#include "halftone/compress/quantize_stages.h"
 #include "halftone/compress/screened_data.h"
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/ir/stages.h"
 #include "halftone/passes/code_plan.h"
 #include "halftone/passes/simplify.h"
 
@@ -195,12 +197,34 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i]->sqnr_db = distortions[i].sqnr_db();
 }
 
+/// The first stage in integers, and the rest as it is.
+QuantizedGraph first_stage_to_integers(const ir::Graph& graph, const data::Dataset& data,
+                                       const Recipe& recipe, const QuantizeSettings& options,
+                                       const passes::CodeForm& form) {
+  const std::vector<ir::FittedStage> stages = ir::fitted_stages(graph);
+  const ir::Graph& first = stages.front().graph;
+  const Recipe own = recipe_for_layers(with_ends(graph, recipe), layer_names(first));
+  QuantizedGraph result = quantize_to_integers(first, data, own, options, form);
+  std::vector<ir::Graph> grown;
+  for (const ir::FittedStage& stage : stages) grown.push_back(stage.graph);
+  grown.front() = std::move(result.graph);
+  result.graph = ir::join_stages(grown, stages, graph.outputs());
+  for (std::size_t s = 1; s < stages.size(); ++s) {
+    for (std::string& line : float_layers(stages[s], "full integers end before it")) {
+      result.warnings.push_back(std::move(line));
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 QuantizedGraph quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
                                     const Recipe& recipe, const QuantizeSettings& options,
                                     const passes::CodeForm& form) {
-  // Reports compare with the network whose products are layers, equalized, so it is made here.
+  const bool is_whole = graph.definitions().empty();
+  if (!is_whole) return first_stage_to_integers(graph, data, recipe, options, form);
+  // Reports compare with the network whose products are layers, equalized: made here.
   const Recipe all = with_ends(graph, recipe);
   ir::Graph network = with_layers(graph, recipe_of_weights(graph, all));
   Recipe weights = recipe_of_weights(network, all);

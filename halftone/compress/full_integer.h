@@ -16,7 +16,8 @@ namespace halftone::compress {
 /// inputs, with the steps of the recipe; then the calibrator of the recipe's defaults gives the
 /// ranges of all values (kMinMax in place of kFit). Layers that the recipe skips stay float32, and
 /// so do recurrent layers, embeddings, transposed convolutions and operators without a form for
-/// codes. The result is the same for any number of threads, devices and ranks.
+/// codes, and everything behind extents that depend on data. The result is the same for any number
+/// of threads, devices and ranks.
 /// @param form    passes::kOnnxCodes or passes::kTfliteCodes
 /// @throws Error  kUsage if the recipe asks for other bits or number systems; kUnsupported if
 ///                  there is no layer for codes; else as quantize() and range_of()

@@ -168,4 +168,10 @@ void graft_bodies(ir::Graph& graph, const ir::Graph& quantized) {
   }
 }
 
+ir::Graph graft_all(const ir::Graph& reference, const ir::Graph& quantized) {
+  ir::Graph result = graft(reference, quantized, paired_layers(reference, quantized));
+  graft_bodies(result, quantized);
+  return result;
+}
+
 }  // namespace halftone::compress

@@ -54,4 +54,8 @@ ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
 /// @throws Error as paired_layers()
 void graft_bodies(ir::Graph& graph, const ir::Graph& quantized);
 
+/// Both: a network with all layers of a quantized one that has other extents.
+/// @throws Error as paired_layers()
+ir::Graph graft_all(const ir::Graph& reference, const ir::Graph& quantized);
+
 }  // namespace halftone::compress

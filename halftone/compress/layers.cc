@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/shell_pattern.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/passes/prepare_fit.h"
@@ -175,6 +176,15 @@ Recipe with_ends(const ir::Graph& graph, const Recipe& recipe) {
   }
   result.overrides.insert(result.overrides.begin(), ends.begin(), ends.end());
   return result;
+}
+
+Recipe recipe_for_layers(const Recipe& recipe, const std::vector<std::string>& layers) {
+  Recipe own = recipe;
+  std::erase_if(own.overrides, [&](const LayerOverride& each) {
+    return std::ranges::none_of(
+        layers, [&](const std::string& layer) { return matches_pattern(each.pattern, layer); });
+  });
+  return own;
 }
 
 void check_arithmetic(const ir::Graph& graph, const Recipe& recipe) {

@@ -27,6 +27,9 @@ std::vector<std::string> layer_names(const ir::Graph& graph);
 /// the number system of the defaults lacks (nf4 has 4), they get a basis.
 Recipe with_ends(const ir::Graph& graph, const Recipe& recipe);
 
+/// The recipe with the overrides of these layers alone, for a part of a network.
+Recipe recipe_for_layers(const Recipe& recipe, const std::vector<std::string>& layers);
+
 /// @throws Error kUsage if a layer cannot have the arithmetic that the recipe names with the codes
 ///         that the recipe gives it
 void check_arithmetic(const ir::Graph& graph, const Recipe& recipe);

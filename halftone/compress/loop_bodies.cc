@@ -8,7 +8,6 @@
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
 #include "halftone/base/shared_bytes.h"
-#include "halftone/base/shell_pattern.h"
 #include "halftone/compress/feed.h"
 #include "halftone/compress/graft.h"
 #include "halftone/compress/layers.h"
@@ -156,34 +155,11 @@ bool is_static(const ir::Graph& graph) {
   });
 }
 
-/// The recipe with the overrides of these layers alone.
-Recipe recipe_of(const Recipe& recipe, const std::vector<std::string>& layers) {
-  Recipe own = recipe;
-  std::erase_if(own.overrides, [&](const LayerOverride& each) {
-    return std::ranges::none_of(
-        layers, [&](const std::string& layer) { return matches_pattern(each.pattern, layer); });
-  });
-  return own;
-}
-
 /// Puts the layers of a quantized body without the batch into the body that has it.
 std::shared_ptr<const ir::Graph> with_batch_again(const ir::Graph& body, QuantizedGraph& quantized,
                                                   const Recipe& recipe) {
   if (is_static(body)) return std::make_shared<const ir::Graph>(std::move(quantized.graph));
-  const ir::Graph reference = with_layers(body, recipe);
-  auto result = std::make_shared<ir::Graph>(
-      graft(reference, quantized.graph, paired_layers(reference, quantized.graph)));
-  graft_bodies(*result, quantized.graph);
-  return result;
-}
-
-void append(LoopBodies& all, QuantizedGraph& quantized) {
-  const auto move_to = [](auto& from, auto& to) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  };
-  move_to(quantized.layers, all.layers);
-  move_to(quantized.skipped_blocks, all.skipped_blocks);
-  move_to(quantized.warnings, all.warnings);
+  return std::make_shared<const ir::Graph>(graft_all(with_layers(body, recipe), quantized.graph));
 }
 
 }  // namespace
@@ -191,6 +167,7 @@ void append(LoopBodies& all, QuantizedGraph& quantized) {
 LoopBodies quantize_bodies(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                            const QuantizeSettings& options) {
   LoopBodies result;
+  const data::Dataset& samples = data.parts()[0];  // which have the extents of the graph
   ir::Graph single = graph;
   ir::fill_in_batch(single, 1);
   for (const NodeId id : graph.topological_order()) {
@@ -198,21 +175,21 @@ LoopBodies quantize_bodies(const ir::Graph& graph, const data::Dataset& data, co
     const auto* loop = std::get_if<ir::Loop>(&node.op);
     const auto names = loop == nullptr ? std::vector<std::string>() : layer_names(*loop->body);
     if (names.empty()) continue;
-    const Iterations iterations = iterations_of(single, id, data, options.seed);
+    const Iterations iterations = iterations_of(single, id, samples, options.seed);
     if (iterations.empty()) {
-      result.warnings.push_back(ir::describe(node) + ": no sample reaches an iteration: its " +
-                                "layers stay float");
+      result.rows.warnings.push_back(ir::describe(node) + ": no sample reaches an iteration: its " +
+                                     "layers stay float");
       continue;
     }
     const ir::Graph& body = *std::get<ir::Loop>(single.node(id).op).body;
-    const Recipe own = recipe_of(recipe, names);
+    const Recipe own = recipe_for_layers(recipe, names);
     QuantizeSettings settings = options;
     settings.progress = {};
     QuantizedGraph quantized = with_context(ir::describe(node), [&] {
       return quantize(body, iterations.data(body, node.name), own, settings);
     });
     result.graphs[id] = with_batch_again(*loop->body, quantized, own);
-    append(result, quantized);
+    add_rows(result.rows, quantized);
   }
   return result;
 }

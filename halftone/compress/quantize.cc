@@ -12,6 +12,7 @@
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
 #include "halftone/compress/loop_bodies.h"
+#include "halftone/compress/quantize_stages.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/compress/screened_data.h"
@@ -358,8 +359,19 @@ class Quantizer {
 
 }  // namespace
 
+void add_rows(QuantizedGraph& to, const QuantizedGraph& part) {
+  const auto append = [](auto& all, const auto& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  append(to.layers, part.layers);
+  append(to.skipped_blocks, part.skipped_blocks);
+  append(to.warnings, part.warnings);
+  to.equalized_pairs += part.equalized_pairs;
+}
+
 QuantizedGraph quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeSettings& options) {
+  if (!graph.definitions().empty()) return quantize_stages(graph, data, recipe, options);
   const Recipe own = with_ends(graph, recipe);
   ir::Graph network = with_layers(graph, own);
   ScreenedData samples = screened(network, data, options.devices, options.resize);
@@ -368,12 +380,7 @@ QuantizedGraph quantize(const ir::Graph& graph, const data::Dataset& data, const
   QuantizedGraph result = Quantizer(network, samples.data, own, options, bodies).run();
   result.equalized_pairs = pairs;
   result.warnings = std::move(samples.warnings);
-  const auto append = [](auto& to, const auto& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  };
-  append(result.layers, bodies.layers);
-  append(result.skipped_blocks, bodies.skipped_blocks);
-  append(result.warnings, bodies.warnings);
+  add_rows(result, bodies.rows);
   return result;
 }
 

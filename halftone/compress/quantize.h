@@ -40,6 +40,9 @@ struct QuantizedGraph {
   std::uint64_t input_weight_bytes = 0;  ///< constant_bytes() of the network before
 };
 
+/// Adds the rows of a part of a network: layers, blocks, pairs and warnings.
+void add_rows(QuantizedGraph& to, const QuantizedGraph& part);
+
 /// Quantizes the linear layers and embeddings of a network by a recipe, with unlabelled calibration
 /// data. If the recipe encodes a product with a constant that is not yet a layer, the product
 /// becomes one (passes::expose_layers). If the recipe says so, consecutive layers are equalized
@@ -56,7 +59,8 @@ struct QuantizedGraph {
 /// seed, not on the number of threads or devices, and is the same on all ranks. Samples that would
 /// decide the fit alone are left out (screened()). Samples may have several sizes, with a `resize`
 /// for their graphs; blocks are then refined on those that have the extents of the graph. Layers in
-/// loops are quantized before, see quantize_bodies(); their reports come last.
+/// loops are quantized before, see quantize_bodies(); their reports come last. Where extents depend
+/// on data, each stage is quantized as a network of its own: quantize_stages().
 /// @param graph  simplified (passes::simplify), so that layers contain batch norm and biases
 /// @throws Error kUnsupported if there is no layer to quantize, or if all sampled values of a layer
 ///         input to be encoded are equal, as for a dead layer or blank data;

@@ -427,7 +427,7 @@ Extent Extent::with(const Sizes& sizes) const {
       Extent factor;
       if (atom->kind == Atom::Kind::kSymbol) {
         const auto found = sizes.find(atom->text);
-        factor = found == sizes.end() ? symbol(atom->text) : Extent(found->second);
+        factor = found == sizes.end() ? symbol(atom->text) : extent_of(found->second);
       } else {
         const Extent a = atom->a.with(sizes);
         const Extent b = atom->b.with(sizes);

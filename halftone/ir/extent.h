@@ -49,7 +49,7 @@ class Extent {
   /// "2*H + W*floor(H/2) - 1": the texts of terms in order, the constant last.
   [[nodiscard]] std::string text() const;
 
-  /// With numbers for some symbols. @throws Error kShape beyond 64 bits
+  /// With numbers, or other extents, for some symbols. @throws Error kShape beyond 64 bits
   [[nodiscard]] Extent with(const Sizes& sizes) const;
 
   // @throws Error kShape beyond 64 bits, or for more than 256 terms

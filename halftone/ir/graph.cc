@@ -141,7 +141,34 @@ void Graph::replace_outputs(std::vector<ValueId> values) {
   outputs_ = std::move(values);
 }
 
+namespace {
+
+/// A graph whose computed extents have no symbol of another one.
+Graph with_own_symbols(Graph graph, const Graph& other) {
+  std::set<std::string> taken;
+  for (const Definition& each : other.definitions()) taken.insert(each.symbol);
+  std::vector<Definition> renamed(graph.definitions().begin(), graph.definitions().end());
+  Sizes symbols;
+  for (Definition& each : renamed) {
+    const std::string before = each.symbol;
+    while (!taken.insert(each.symbol).second) each.symbol += "'";
+    if (each.symbol != before) symbols.emplace(before, dim_of(Extent::symbol(each.symbol)));
+  }
+  fill_in_extents(graph, symbols);
+  for (const Definition& each : renamed) {
+    graph.undefine(each.symbol);
+    graph.define(each.symbol, each.value);
+  }
+  return graph;
+}
+
+}  // namespace
+
 void Graph::append(const Graph& other) {
+  const bool share_symbols = std::ranges::any_of(definitions_, [&](const Definition& own) {
+    return std::ranges::count(other.definitions_, own.symbol, &Definition::symbol) > 0;
+  });
+  if (share_symbols) return append(with_own_symbols(other, *this));
   verified_.clear();
   std::vector<ValueId> copies(other.num_values(), kAbsent);
   for (const ValueId id : other.inputs()) {
@@ -166,12 +193,6 @@ void Graph::append(const Graph& other) {
     states_.push_back({copies[index(state.before)], after});
   }
   for (const Definition& each : other.definitions()) {
-    const bool is_taken = std::ranges::any_of(
-        definitions_, [&](const Definition& known) { return known.symbol == each.symbol; });
-    if (is_taken) {
-      fail(ErrorKind::kUnsupported,
-           "two networks whose extents depend on data cannot run side by side");
-    }
     definitions_.push_back({each.symbol, copies[index(each.value)]});
   }
 }

@@ -112,8 +112,7 @@ class Graph {
   /// Removes an input without readers.
   void remove_input(ValueId id);
   /// Appends a copy of another graph: its inputs, nodes, outputs and states follow those of this
-  /// graph. Constants are shared.
-  /// @throws Error kUnsupported if both define a symbol
+  /// graph. Constants are shared. Symbols that both define get another name in the copy.
   void append(const Graph& other);
   /// Makes plain inputs and outputs of all states.
   void untie() {

@@ -37,10 +37,6 @@ void add_symbols(Dim extent, std::set<std::string>& names) {
   if (extent < 0) extent_of(extent).add_symbols(names);
 }
 
-void add_symbols(const Shape& shape, std::set<std::string>& names) {
-  for (const Dim extent : shape.dims()) add_symbols(extent, names);
-}
-
 std::size_t filled(std::size_t extent, const Sizes& sizes) {
   const auto dim = static_cast<Dim>(extent);
   if (!is_expression(dim)) return extent;
@@ -78,6 +74,13 @@ void fill(Resize& resize, const Shape& x, const Sizes& sizes) {
   }
 }
 
+template <typename Number>
+void add_symbols(const std::vector<Number>& extents, std::set<std::string>& names) {
+  for (const Number extent : extents) add_symbols(static_cast<Dim>(extent), names);
+}
+
+}  // namespace
+
 Window* window_of(Operator& op) {
   if (auto* conv = std::get_if<Conv>(&op)) return &conv->window;
   if (auto* transposed = std::get_if<ConvTranspose>(&op)) return &transposed->window;
@@ -85,12 +88,9 @@ Window* window_of(Operator& op) {
   return pool == nullptr ? nullptr : &pool->window;
 }
 
-template <typename Number>
-void add_symbols(const std::vector<Number>& extents, std::set<std::string>& names) {
-  for (const Number extent : extents) add_symbols(static_cast<Dim>(extent), names);
+void add_symbols(const Shape& shape, std::set<std::string>& names) {
+  for (const Dim extent : shape.dims()) add_symbols(extent, names);
 }
-
-}  // namespace
 
 void add_symbols(const Graph& graph, const Node& node, std::set<std::string>& names) {
   add_symbols(graph.value(node.output).type.shape, names);

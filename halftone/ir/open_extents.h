@@ -32,6 +32,11 @@ Sizes sizes_of(const Graph& graph, std::span<const ValueId> inputs,
 /// Adds the symbols in the type of a node's output and in its attributes, also inside the body of a
 /// loop; kBatchSymbol for the batch.
 void add_symbols(const Graph& graph, const Node& node, std::set<std::string>& names);
+void add_symbols(const Shape& shape, std::set<std::string>& names);
+
+/// The window of a layer or a pool, whose padding may follow an open extent; null for other
+/// operators.
+Window* window_of(Operator& op);
 
 /// An operator with numbers in its attributes, where symbols have some.
 /// @param x  its first input, with numbers

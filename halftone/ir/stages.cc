@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/open_extents.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::ir {
 namespace {
@@ -120,37 +121,118 @@ Stages split_stages(Graph graph, HandOver what) {
   return stages;
 }
 
-Graph join_stages(Graph first, const Stages& stages, std::span<const ValueId> outputs) {
-  const std::vector<ValueId> grown(first.outputs().begin(), first.outputs().end());
-  const Graph& rest = stages.rest;
-  std::vector<ValueId> copies(rest.num_values(), kAbsent);
-  // Inputs keep their order; computed values are outputs of the first stage.
-  for (std::size_t i = 0; i < stages.first.inputs().size(); ++i) {
-    copies[index(stages.first.inputs()[i])] = first.inputs()[i];
+namespace {
+
+/// The definitions of a graph that need no other one.
+std::vector<Definition> first_definitions(const Graph& graph) {
+  const std::vector<bool> known = computable(graph, symbols_of(graph));
+  std::vector<Definition> first;
+  for (const Definition& each : graph.definitions()) {
+    if (known[index(each.value)]) first.push_back(each);
   }
-  for (std::size_t i = 0; i < grown.size(); ++i) {
-    copies[index(stages.first.outputs()[i])] = grown[i];
+  return first;
+}
+
+/// Which values a layer computes, or follow one.
+std::vector<bool> behind_layers(const Graph& graph) {
+  std::vector<bool> behind(graph.num_values(), false);
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    behind[index(node.output)] = traits_of(node.op).layer != LayerKind::kNone ||
+                                 std::ranges::any_of(node.inputs, [&](ValueId input) {
+                                   return input != kAbsent && behind[index(input)];
+                                 });
   }
-  for (std::size_t v = 0; v < copies.size(); ++v) {
-    const Value& value = rest.value(ValueId{static_cast<std::uint32_t>(v)});
-    if (value.constant) copies[v] = first.add_constant(value.name, value.constant);
+  return behind;
+}
+
+/// What is compared comes first: float32 values behind layers, other ones, then other types.
+void put_floats_first(Graph& graph) {
+  const std::vector<bool> behind = behind_layers(graph);
+  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  std::ranges::stable_sort(outputs, {}, [&](ValueId id) {
+    if (!graph.value(id).type.is_dense(ElementType::kFloat32)) return 2;
+    return behind[index(id)] ? 0 : 1;
+  });
+  graph.set_outputs(std::move(outputs));
+}
+
+/// Adds the nodes of a stage to those of the stages before.
+/// @param copies  by value of the network: the value of `joined`; grows
+void add_stage(Graph& joined, const Graph& grown, const FittedStage& stage,
+               std::vector<ValueId>& copies) {
+  std::vector<ValueId> own(grown.num_values(), kAbsent);
+  for (std::size_t i = 0; i < grown.inputs().size(); ++i) {
+    own[index(grown.inputs()[i])] = copies[index(stage.graph.inputs()[i])];
   }
-  for (const NodeId id : rest.topological_order()) {
-    const Node& node = rest.node(id);
+  for (std::size_t v = 0; v < own.size(); ++v) {
+    const Value& value = grown.value(ValueId{static_cast<std::uint32_t>(v)});
+    if (value.constant) own[v] = joined.add_constant(value.name, value.constant);
+  }
+  for (const NodeId id : grown.topological_order()) {
+    const Node& node = grown.node(id);
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& input : inputs) {
-      if (input != kAbsent) input = copies[index(input)];
+      if (input != kAbsent) input = own[index(input)];
     }
-    copies[index(node.output)] =
-        first.add_node(node.name, node.op, std::move(inputs), rest.value(node.output).name);
+    own[index(node.output)] =
+        joined.add_node(node.name, node.op, std::move(inputs), grown.value(node.output).name);
   }
-  for (const Definition& each : rest.definitions()) {
-    first.define(each.symbol, copies[index(each.value)]);
+  for (std::size_t i = 0; i < grown.outputs().size(); ++i) {
+    copies[index(stage.graph.outputs()[i])] = own[index(grown.outputs()[i])];
   }
+  for (const Definition& each : stage.defined) {
+    joined.define(each.symbol, copies[index(each.value)]);
+  }
+}
+
+}  // namespace
+
+std::vector<FittedStage> fitted_stages(Graph graph) {
+  if (!graph.definitions().empty()) graph.remove_unused_nodes();
+  std::vector<FittedStage> stages;
+  std::vector<Definition> defined;
+  while (!graph.definitions().empty()) {
+    Stages split = split_stages(std::move(graph), HandOver::kFloats);
+    put_floats_first(split.first);
+    stages.push_back({std::move(split.first), std::move(defined)});
+    graph = std::move(split.rest);
+    defined = first_definitions(graph);
+    for (const Definition& each : defined) {
+      graph.undefine(each.symbol);
+      if (std::ranges::count(graph.outputs(), each.value) == 0) graph.add_output(each.value);
+    }
+  }
+  if (!stages.empty()) put_floats_first(graph);
+  stages.push_back({std::move(graph), std::move(defined)});
+  return stages;
+}
+
+std::set<std::string> computed_symbols(const Graph& stage) {
+  Symbols symbols;
+  for (const ValueId id : stage.inputs()) add_symbols(stage.value(id).type.shape, symbols);
+  for (const NodeId id : stage.topological_order()) add_symbols(stage, stage.node(id), symbols);
+  std::erase_if(symbols, [](const std::string& name) { return !is_computed(name); });
+  return symbols;
+}
+
+Graph join_stages(const std::vector<Graph>& grown, const std::vector<FittedStage>& stages,
+                  std::span<const ValueId> outputs) {
+  Graph joined;
+  std::vector<ValueId> copies;
+  const Graph& first = stages.front().graph;
+  for (const FittedStage& stage : stages) {
+    copies.resize(std::max(copies.size(), stage.graph.num_values()), kAbsent);
+  }
+  for (std::size_t i = 0; i < first.inputs().size(); ++i) {
+    const Value& input = grown.front().value(grown.front().inputs()[i]);
+    copies[index(first.inputs()[i])] = joined.add_input(input.name, input.type);
+  }
+  for (std::size_t s = 0; s < stages.size(); ++s) add_stage(joined, grown[s], stages[s], copies);
   std::vector<ValueId> ends;
   for (const ValueId id : outputs) ends.push_back(copies[index(id)]);
-  first.set_outputs(std::move(ends));
-  return first;
+  joined.set_outputs(std::move(ends));
+  return joined;
 }
 
 void check_definitions(const Graph& graph) {
@@ -181,6 +263,12 @@ std::string describe_definition(const Graph& graph) {
     if (finds) return describe(graph.node(id));
   }
   return "value '" + graph.value(graph.definitions()[0].value).name + "'";
+}
+
+std::string describe_definition(const FittedStage& stage) {
+  Graph graph = stage.graph;
+  for (const auto& [symbol, value] : stage.defined) graph.define(symbol, value);
+  return describe_definition(graph);
 }
 
 }  // namespace halftone::ir

@@ -3,6 +3,8 @@
 // which is a network of known extents once these numbers are there.
 #pragma once
 
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,7 @@ struct Stages {
   Graph first;  ///< has the inputs of the network, and no definitions
   Graph rest;   ///< the other nodes; its inputs are values of `first`
   /// Those that `first` computes: its outputs after those of the network. With kFloats none: the
-  /// rest computes them from what it is handed.
+  /// rest computes them from what it is handed, and keeps their definitions.
   std::vector<Definition> defined;
 };
 
@@ -32,11 +34,31 @@ struct Stages {
 /// @throws Error kUnsupported if the network has states
 Stages split_stages(Graph graph, HandOver what);
 
-/// A network of two stages again.
-/// @param first   grew from Stages::first: its outputs are as many, in the same order
-/// @param stages  of split_stages() with kFloats; only `rest` and the outputs of `first` are read
+/// A stage of a network that is fitted: a network of its own, whose computed extents are open.
+/// Values keep their ids.
+struct FittedStage {
+  /// Its inputs are those of the network, and float32 values of stages before. Its outputs are what
+  /// the network and later stages read of it: first those of float32 behind layers, last the
+  /// numbers of `defined`.
+  Graph graph;
+  std::vector<Definition> defined;  ///< extents of which this stage needs the numbers; it has them
+};
+
+/// All stages of a network, as often as extents depend on data behind others. A network without
+/// such extents is its only stage. The search for elements, whose number is such an extent, stands
+/// in the stage that needs the number. The first stage is empty if it computes nothing.
+/// @throws Error as split_stages()
+std::vector<FittedStage> fitted_stages(Graph graph);
+
+/// The symbols that the network computes in the extents of a stage.
+std::set<std::string> computed_symbols(const Graph& stage);
+
+/// The network of stages.
+/// @param grown    one for each stage: its inputs and outputs are as many, in the same order
+/// @param stages   of fitted_stages()
 /// @param outputs  of the network that was split
-Graph join_stages(Graph first, const Stages& stages, std::span<const ValueId> outputs);
+Graph join_stages(const std::vector<Graph>& grown, const std::vector<FittedStage>& stages,
+                  std::span<const ValueId> outputs);
 
 /// Checks that each definition is an int64 scalar, and its symbol defined once. That none depends
 /// on itself follows from Graph::topological_order().
@@ -51,5 +73,7 @@ void require_no_definitions(const Graph& graph, const std::string& format);
 
 /// The first node of a graph that defines an extent, for messages; the graph has definitions.
 std::string describe_definition(const Graph& graph);
+/// The same of a later stage.
+std::string describe_definition(const FittedStage& stage);
 
 }  // namespace halftone::ir

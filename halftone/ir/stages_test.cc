@@ -75,15 +75,26 @@ TEST(Stages, SplitBeforeTheFirstComputedExtent) {
   EXPECT_EQ(rest.value(rest.outputs()[0]).type, test::float_type({2}));
 }
 
-TEST(Stages, OfFloatsLeaveTheSearchToTheRestAndJoinAgain) {
+TEST(FittedStages, LeaveTheSearchToTheStageBehindAndJoinAgain) {
   const Graph graph = network(6);
-  const Stages stages = split_stages(graph, HandOver::kFloats);
-  EXPECT_THAT(names_of(stages.first, stages.first.outputs()), ElementsAre("twice"));
-  EXPECT_THAT(names_of(stages.rest, stages.rest.inputs()), ElementsAre("twice"));
-  const Graph joined = join_stages(stages.first, stages, graph.outputs());
+  const std::vector<FittedStage> stages = fitted_stages(graph);
+  ASSERT_EQ(stages.size(), 2U);
+  const Graph& first = stages[0].graph;
+  const Graph& later = stages[1].graph;
+  EXPECT_THAT(names_of(first, first.outputs()), ElementsAre("twice"));
+  EXPECT_THAT(names_of(later, later.inputs()), ElementsAre("twice"));
+  EXPECT_THAT(names_of(later, later.outputs()), ElementsAre("y", "count"));
+  EXPECT_THAT(computed_symbols(first), ElementsAre());
+  EXPECT_THAT(computed_symbols(later), ElementsAre("#0"));
+  EXPECT_EQ(describe_definition(stages[1]), "node 'all' (NonZero)");
+  const Graph joined = join_stages({first, later}, stages, graph.outputs());
   verify(joined);
   EXPECT_THAT(names_of(joined, joined.outputs()), ElementsAre("y", "twice"));
-  EXPECT_EQ(joined.definitions().size(), 1U);
+  ASSERT_EQ(joined.definitions().size(), 1U);
+  std::vector<Tensor> inputs;
+  inputs.push_back(test::floats({6}, {1, 0, 2, 0, 3, 0}));
+  const std::vector<Tensor> found = evaluate_graph(joined, inputs);
+  EXPECT_THAT(found[0].as<float>(), ElementsAre(3, 5, 7));  // 2 x + 1 of those that are not zero
 }
 
 /// Adds a loop that doubles [1] as often as an extent says, and has no result of that extent.
@@ -160,8 +171,12 @@ TEST(Definitions, AreCheckedAndFollowTheirValues) {
   circle.define("#1", circle.add_node("sum", Reduce{ReduceKind::kSum, {0}, false}, {list}));
   expect_error(ErrorKind::kFormat, "the graph has a cycle through node", [&] { verify(circle); });
   Graph side = graph;
-  expect_error(ErrorKind::kUnsupported, "two networks whose extents depend on data",
-               [&] { side.append(graph); });
+  side.append(graph);
+  verify(side);
+  ASSERT_EQ(side.definitions().size(), 2U);
+  EXPECT_EQ(side.definitions()[1].symbol, "#0'");
+  EXPECT_EQ(side.value(side.outputs()[0]).type.to_string(), "float32[#0]");
+  EXPECT_EQ(side.value(side.outputs()[2]).type.to_string(), "float32[#0']");
   graph.set_outputs({wrong});
   graph.remove_unused_nodes();
   EXPECT_TRUE(graph.definitions().empty());

@@ -11,9 +11,12 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/compress/layers.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/compress/screened_data.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
+#include "halftone/compress/stage_networks.h"
+#include "halftone/ir/extents_of.h"
 
 namespace halftone::compress {
 namespace {
@@ -252,12 +255,28 @@ class BudgetSearch {
     result_.tries.push_back(std::move(done));
   }
 
-  void measure(TriedAllocation& done, const ir::Graph& network) const {
+  /// The sum over stages, each with the float network's values before it.
+  [[nodiscard]] double loss_of(const ir::Graph& network) const {
     const MeasureSettings& how = options_.sensitivity;
     const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
-    const LossMeter meter(graph_, samples, loss_named(result_.costs.loss),
-                          {how.fit.devices, v0::kRunBatch, how.fit.resize});
-    done.values[Measure::kLoss] = meter.loss(network);
+    const std::vector<StageNetwork> stages = stage_networks(graph_, samples, how.fit.resize);
+    const std::vector<ir::FittedStage> others = ir::fitted_stages(network);
+    double loss = 0;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      const StageNetwork& stage = stages[s];
+      if (!stage.data || layer_names(stage.open.graph).empty()) continue;
+      ir::Graph other = others.at(s).graph;
+      if (s > 0) other = ir::with_extents_of(std::move(other), stage.graph, stage.open.graph);
+      const LossMeter meter(stage.graph, *stage.data, loss_named(result_.costs.loss),
+                            {how.fit.devices, v0::kRunBatch, stage.resize});
+      loss += meter.loss(other);
+    }
+    return loss;
+  }
+
+  void measure(TriedAllocation& done, const ir::Graph& network) const {
+    const MeasureSettings& how = options_.sensitivity;
+    done.values[Measure::kLoss] = loss_of(network);
     done.values[Measure::kBytes] = options_.file_bytes(network);
     if (!how.costs) return;
     const RunCosts costs = how.costs(network, {});
@@ -345,12 +364,13 @@ SearchResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
                              const Recipe& recipe, const std::vector<LayerChoice>& choices,
                              const SearchOptions& options) {
   const spmd::Devices& devices = options.sensitivity.fit.devices;
-  ScreenedData samples = screened(graph, data, devices, options.sensitivity.fit.resize);
+  const ir::Graph first = ir::fitted_stages(graph).front().graph;
+  ScreenedData samples = screened(first, data, devices, options.sensitivity.fit.resize);
   SearchOptions how = options;
   std::optional<ScreenedData> evaluation;
   if (how.sensitivity.evaluation != nullptr) {
     evaluation =
-        screened(graph, *how.sensitivity.evaluation, devices, options.sensitivity.fit.resize);
+        screened(first, *how.sensitivity.evaluation, devices, options.sensitivity.fit.resize);
     how.sensitivity.evaluation = &evaluation->data;
     std::ranges::move(evaluation->warnings, std::back_inserter(samples.warnings));
   }

@@ -2,223 +2,26 @@
 #include "halftone/compress/sensitivity/sensitivity.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <set>
+#include <deque>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/random.h"
 #include "halftone/compress/graft.h"
-#include "halftone/compress/layer_errors.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/compress/screened_data.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
-#include "halftone/compress/sensitivity/tied_layers.h"
+#include "halftone/compress/sensitivity/sensitivity_run.h"
+#include "halftone/compress/stage_networks.h"
 
 namespace halftone::compress {
 namespace {
 
 /// The name of the choice that a quantized network has made.
 constexpr const char* kOwnChoice = "model";
-/// Of the weights, where noise takes the place of gradients: 20 dB below them.
-constexpr double kNoiseRatio = 0.1;
-
-/// A network in one choice, fitted in two ways.
-struct FittedChoice {
-  ir::Graph alone;     ///< each layer on float values
-  ir::Graph in_order;  ///< each layer on those of the layers before it
-  /// As for sensitivity_of().
-  std::vector<std::optional<StoredWeights>> stored{};
-};
-
-/// A network whose layers have uniform noise on their weights. (Normal numbers need functions of
-/// the C library, whose last bit differs between systems.)
-ir::Graph noisy_network(const ir::Graph& reference, const std::vector<ir::NodeId>& layers,
-                        std::uint64_t seed) {
-  ir::Graph result = reference;
-  Random random(seed);
-  for (const ir::NodeId id : layers) {
-    const ir::Node node = result.node(id);
-    const std::size_t input = weights_input(node.op);
-    ir::Tensor weights = std::get<ir::Tensor>(*result.constant(node.inputs[input])).clone();
-    const std::span<float> w = weights.as<float>();
-    double power = 0;
-    for (const float x : w) power += static_cast<double>(x) * x;
-    // A uniform number in [-a, a) has the variance a^2 / 3.
-    const double most = kNoiseRatio * std::sqrt(3 * power / static_cast<double>(w.size()));
-    for (float& x : w) x += static_cast<float>(most * (2 * random.uniform() - 1));
-    std::vector<ir::ValueId> inputs = node.inputs;
-    inputs[input] = result.add_constant(node.name + "/noisy", std::move(weights));
-    result.replace_node(id, node.op, std::move(inputs));
-  }
-  return result;
-}
-
-/// The layers and units of a network.
-Sensitivity described(const ir::Graph& network, const std::vector<ir::NodeId>& layers) {
-  Sensitivity result;
-  for (const ir::NodeId id : layers) {
-    const LayerReport report = report_layer(network, id, network, id);
-    const ir::Node& node = network.node(id);
-    const ir::ValueId weights = node.inputs[weights_input(node.op)];
-    const auto [rows, cols] = ir::matrix_extent(network.value(weights).type.shape);
-    result.layers.push_back(
-        {report.name, report.op, report.float_bytes, "F32", rows, cols, report.float_bytes});
-  }
-  for (auto& unit : tied_layers(network, layers)) result.units.push_back({std::move(unit)});
-  return result;
-}
-
-/// The bytes of a unit: layers that share weights have one code of them.
-std::size_t bytes_of(const ir::Graph& network, const std::vector<ir::NodeId>& layers,
-                     const SensitiveUnit& unit, const ChoiceSensitivity& choice) {
-  std::set<ir::ValueId> counted;
-  std::size_t bytes = 0;
-  for (const std::size_t layer : unit.layers) {
-    const ir::Node& node = network.node(layers[layer]);
-    const bool is_new = counted.insert(node.inputs[weights_input(node.op)]).second;
-    if (is_new) bytes += choice.layers[layer].bytes;
-  }
-  return bytes;
-}
-
-/// The pairs of these layers, of all layers with weights.
-std::vector<LayerPair> pairs_of_layers(const ir::Graph& reference, const ir::Graph& quantized,
-                                       const std::vector<ir::NodeId>& layers) {
-  std::vector<LayerPair> pairs;
-  for (const LayerPair& pair : paired_layers(reference, quantized)) {
-    if (std::ranges::count(layers, pair.original) > 0) pairs.push_back(pair);
-  }
-  return pairs;
-}
-
-class SensitivityRun {
- public:
-  SensitivityRun(const ir::Graph& reference, const data::Dataset& data,
-                 std::vector<ir::NodeId> layers, const MeasureSettings& options)
-      : reference_(reference),
-        data_(data),
-        layers_(std::move(layers)),
-        options_(options),
-        meter_(reference, data, options.loss.value_or(default_loss(reference, data)),
-               {options.fit.devices, options.batch, options.fit.resize}) {
-    result = described(reference, layers_);
-    result.loss = to_string(meter_.output_loss().kind());
-    result.samples = data.size();
-    by_gradients_ = meter_.has_gradients(pairs_of(reference));
-    result.weighted_by = by_gradients_ ? "gradients" : "noise";
-  }
-
-  ChoiceSensitivity measure(const std::string& name, const FittedChoice& fitted,
-                            const ProgressSink& progress) {
-    ChoiceSensitivity choice{name, {}, {}};
-    const std::vector<LayerPair> alone = pairs_of(fitted.alone);
-    const std::vector<LayerPair> in_order = pairs_of(fitted.in_order);
-    add_layers(choice, fitted, alone, in_order);
-    std::vector<LayerPair> before;
-    for (std::size_t u = 0; u < result.units.size(); ++u) {
-      const SensitiveUnit& unit = result.units[u];
-      if (progress) {
-        progress(static_cast<double>(u) / static_cast<double>(result.units.size()),
-                 name + ": " + result.layers[unit.layers[0]].name);
-      }
-      const std::vector<LayerPair> own = pairs_in(unit, in_order);
-      before.insert(before.end(), own.begin(), own.end());
-      choice.units.push_back({bytes_of(reference_, layers_, unit, choice),
-                              meter_.loss(fitted.alone, pairs_in(unit, alone)),
-                              meter_.loss(fitted.in_order, before)});
-    }
-    add_costs(choice, fitted.in_order, in_order);
-    return choice;
-  }
-
-  Sensitivity result;
-
- private:
-  [[nodiscard]] std::vector<LayerPair> pairs_of(const ir::Graph& quantized) const {
-    return pairs_of_layers(reference_, quantized, layers_);
-  }
-
-  static std::vector<LayerPair> pairs_in(const SensitiveUnit& unit,
-                                         const std::vector<LayerPair>& pairs) {
-    std::vector<LayerPair> chosen;
-    for (const std::size_t layer : unit.layers) chosen.push_back(pairs[layer]);
-    return chosen;
-  }
-
-  void add_layers(ChoiceSensitivity& choice, const FittedChoice& fitted,
-                  const std::vector<LayerPair>& alone, const std::vector<LayerPair>& in_order) {
-    const auto single = errors_alone(fitted.alone, alone);
-    const auto accumulated =
-        distortions_in_order(reference_, fitted.in_order, in_order, data_, run_options());
-    const auto weighted = weighted_errors(fitted.alone, alone, single);
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const LayerReport report =
-          report_layer(reference_, layers_[i], fitted.in_order, in_order[i].quantized);
-      choice.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes,
-                               single[i].sqnr_db(), accumulated[i].sqnr_db(), weighted[i]});
-      if (i >= fitted.stored.size() || !fitted.stored[i]) continue;
-      choice.layers[i].weight_bits = fitted.stored[i]->bits;
-      choice.layers[i].bytes = fitted.stored[i]->bytes;
-    }
-  }
-
-  [[nodiscard]] LayerErrorOptions run_options() const {
-    // The same runs as those of quantize(), whatever the network's size: so equal errors are equal.
-    return {
-        {}, options_.fit.devices, std::numeric_limits<std::uint64_t>::max(), options_.fit.resize};
-  }
-
-  [[nodiscard]] std::vector<numerics::Distortion> errors_alone(
-      const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
-    return distortions_alone(reference_, quantized, pairs, data_, run_options());
-  }
-
-  /// @param errors  of the layer outputs
-  [[nodiscard]] std::vector<double> weighted_errors(
-      const ir::Graph& alone, const std::vector<LayerPair>& pairs,
-      const std::vector<numerics::Distortion>& errors) {
-    if (by_gradients_) return meter_.weighted_errors(alone, pairs, options_.fit.seed);
-    measure_noise();
-    std::vector<double> weighted;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      weighted.push_back(loss_per_noise_[i] * errors[i].noise());
-    }
-    return weighted;
-  }
-
-  /// The loss that noise on a layer's output causes, by its power: measured with noisy weights.
-  void measure_noise() {
-    if (!loss_per_noise_.empty()) return;
-    const ir::Graph noisy = noisy_network(reference_, layers_, options_.fit.seed);
-    const std::vector<LayerPair> pairs = pairs_of(noisy);
-    const auto errors = errors_alone(noisy, pairs);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const double noise = errors[i].noise();
-      loss_per_noise_.push_back(noise == 0 ? 0 : meter_.loss(noisy, {&pairs[i], 1}) / noise);
-    }
-  }
-
-  void add_costs(ChoiceSensitivity& choice, const ir::Graph& network,
-                 const std::vector<LayerPair>& pairs) const {
-    if (!options_.costs) return;
-    std::vector<std::string> names;
-    for (const LayerPair& pair : pairs) names.push_back(network.node(pair.quantized).name);
-    compress::add_costs(choice, options_.costs(network, names));
-  }
-
-  const ir::Graph& reference_;
-  const data::Dataset& data_;
-  std::vector<ir::NodeId> layers_;
-  const MeasureSettings& options_;
-  LossMeter meter_;
-  bool by_gradients_ = true;            ///< how errors are weighted; else by noise
-  std::vector<double> loss_per_noise_;  ///< by layer; empty until needed
-};
 
 /// Quantizes the network in one choice.
 FittedChoice fit_choice(const ir::Graph& network, const data::Dataset& data, Recipe recipe,
@@ -397,27 +200,157 @@ void add_costs(ChoiceSensitivity& choice, const RunCosts& costs) {
   }
 }
 
+namespace {
+
+/// Adds what was measured of a choice in a later stage.
+void append(ChoiceSensitivity& all, const ChoiceSensitivity& more) {
+  all.layers.insert(all.layers.end(), more.layers.begin(), more.layers.end());
+  all.units.insert(all.units.end(), more.units.begin(), more.units.end());
+  for (const auto cost :
+       {&ChoiceSensitivity::us, &ChoiceSensitivity::pj, &ChoiceSensitivity::instructions}) {
+    if (more.*cost) all.*cost = (all.*cost).value_or(0) + *(more.*cost);
+  }
+}
+
+/// Adds the layers and units of a stage; what was measured how is that of the first one.
+void append(Sensitivity& all, const Sensitivity& more) {
+  if (all.loss.empty()) {
+    all.loss = more.loss;
+    all.weighted_by = more.weighted_by;
+    all.samples = more.samples;
+  }
+  const std::size_t before = all.layers.size();
+  all.layers.insert(all.layers.end(), more.layers.begin(), more.layers.end());
+  for (SensitiveUnit unit : more.units) {
+    for (std::size_t& layer : unit.layers) layer += before;
+    all.units.push_back(std::move(unit));
+  }
+  all.warnings.insert(all.warnings.end(), more.warnings.begin(), more.warnings.end());
+}
+
+/// The loss that all stages have; kError where their own ones differ.
+LossKind common_loss(const std::vector<StageNetwork>& stages) {
+  std::optional<LossKind> common;
+  for (const StageNetwork& stage : stages) {
+    if (!stage.data || quantizable_layers(stage.graph).empty()) continue;
+    const LossKind own = default_loss(stage.graph, *stage.data);
+    common = common && *common != own ? LossKind::kError : own;
+    if (*common == LossKind::kError) break;
+  }
+  return common.value_or(LossKind::kError);
+}
+
+/// Measures one stage of a network in choices.
+class StageRun {
+ public:
+  /// @param fit       the stage with the samples of the fit; outlives this
+  /// @param measured  the same with those that losses are measured on
+  StageRun(const StageNetwork& fit, const StageNetwork& measured, Recipe rules,
+           const MeasureSettings& options)
+      : fit_(fit),
+        rules_(std::move(rules)),
+        options_(options),
+        samples_(screened(measured.graph, *measured.data, options.fit.devices, measured.resize)) {
+    options_.fit.resize = measured.resize;
+    run_.emplace(measured.graph, samples_.data, quantizable_layers(measured.graph), options_);
+    run_->result.warnings = std::move(samples_.warnings);
+  }
+
+  [[nodiscard]] Sensitivity& description() { return run_->result; }
+
+  ChoiceSensitivity measure(const LayerChoice& choice, const ProgressSink& progress) {
+    QuantizeSettings how = options_.fit;
+    how.resize = fit_.resize;
+    how.progress = part_of(progress, 0, 0.6);
+    const FittedChoice fitted = with_context("choice '" + choice.name + "'", [&] {
+      return fit_choice(fit_.graph, *fit_.data, with_choice(rules_, choice), how);
+    });
+    return run_->measure(choice.name, fitted, part_of(progress, 0.6, 1));
+  }
+
+ private:
+  const StageNetwork& fit_;
+  Recipe rules_;
+  MeasureSettings options_;
+  ScreenedData samples_;
+  std::optional<SensitivityRun> run_;
+};
+
+/// A stage that no sample reaches: it stays float in each choice.
+Sensitivity unreached(const StageNetwork& stage, Recipe rules,
+                      const std::vector<LayerChoice>& choices) {
+  LayerSettings skipped;
+  skipped.skip = true;
+  rules.overrides.push_back({"*", skipped});
+  return sizes_by_rule(stage.open.graph, rules, choices);
+}
+
+/// All stages of a network that have layers.
+class StageRuns {
+ public:
+  StageRuns(const ir::Graph& network, const data::Dataset& data, const Recipe& rules,
+            const std::vector<LayerChoice>& choices, const MeasureSettings& options)
+      : fit_(stage_networks(network, data, options.fit.resize)),
+        measured_(options.evaluation == nullptr
+                      ? fit_
+                      : stage_networks(network, *options.evaluation, options.fit.resize)) {
+    MeasureSettings how = options;
+    if (!how.loss) how.loss = common_loss(measured_);
+    for (std::size_t s = 0; s < fit_.size(); ++s) {
+      const std::vector<std::string> names = layer_names(fit_[s].open.graph);
+      if (quantizable_layers(fit_[s].open.graph).empty()) continue;
+      const Recipe own = recipe_for_layers(rules, names);
+      if (fit_[s].data && measured_[s].data) {
+        runs_.push_back(std::make_unique<StageRun>(fit_[s], measured_[s], own, how));
+        mark_units(runs_.back()->description(), own, choices);
+        append(result, runs_.back()->description());
+      } else {
+        runs_.push_back(nullptr);
+        unreached_.push_back(unreached(fit_[s], own, choices));
+        append(result, unreached_.back());
+      }
+    }
+  }
+
+  ChoiceSensitivity measure(const LayerChoice& choice, const ProgressSink& progress) {
+    ChoiceSensitivity all{choice.name, {}, {}};
+    const auto count = static_cast<double>(runs_.size());
+    auto other = unreached_.begin();
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const auto done = static_cast<double>(i);
+      if (runs_[i] != nullptr) {
+        append(all, runs_[i]->measure(choice, part_of(progress, done / count, (done + 1) / count)));
+      } else {
+        const auto& choices = (other++)->choices;
+        append(all, *std::ranges::find(choices, choice.name, &ChoiceSensitivity::name));
+      }
+    }
+    return all;
+  }
+
+  Sensitivity result;  ///< without choices
+
+ private:
+  std::vector<StageNetwork> fit_;
+  std::vector<StageNetwork> measured_;
+  std::vector<std::unique_ptr<StageRun>> runs_;  ///< null: no sample reaches the stage
+  std::vector<Sensitivity> unreached_;
+};
+
+}  // namespace
+
 Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const std::vector<LayerChoice>& choices, const MeasureSettings& options) {
   check_choices(choices);
   Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
-  const bool is_apart = options.evaluation != nullptr;
-  ScreenedData samples = screened(network, is_apart ? *options.evaluation : data,
-                                  options.fit.devices, options.fit.resize);
-  SensitivityRun run(network, samples.data, quantizable_layers(network), options);
-  run.result.warnings = std::move(samples.warnings);
-  mark_units(run.result, rules, choices);
-  run.result.on_fit_samples = !is_apart;
-  run.result.choices = measured_choices(choices, options, [&](const LayerChoice& choice, auto own) {
-    QuantizeSettings fit = options.fit;
-    fit.progress = part_of(own, 0, 0.6);
-    const FittedChoice fitted = with_context("choice '" + choice.name + "'", [&] {
-      return fit_choice(network, data, with_choice(rules, choice), fit);
-    });
-    return run.measure(choice.name, fitted, part_of(own, 0.6, 1));
+  StageRuns runs(network, data, rules, choices, options);
+  Sensitivity result = std::move(runs.result);
+  result.on_fit_samples = options.evaluation == nullptr;
+  result.choices = measured_choices(choices, options, [&](const LayerChoice& choice, auto own) {
+    return runs.measure(choice, own);
   });
-  return std::move(run.result);
+  return result;
 }
 
 Sensitivity losses_alone(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
@@ -432,42 +365,117 @@ Sensitivity losses_alone(const ir::Graph& graph, const data::Dataset& data, cons
   return result;
 }
 
-Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
-                          const std::vector<LayerChoice>& choices) {
-  check_choices(choices);
-  Recipe rules = with_ends(graph, recipe);
-  const ir::Graph network = layers_for_all(graph, rules, choices);
-  const std::vector<ir::NodeId> layers = quantizable_layers(network);
-  Sensitivity result = described(network, layers);
+namespace {
+
+/// sizes_by_rule() of a stage, whose products are layers.
+Sensitivity sizes_of_stage(const ir::Graph& stage, const Recipe& rules,
+                           const std::vector<LayerChoice>& choices) {
+  const std::vector<ir::NodeId> layers = quantizable_layers(stage);
+  Sensitivity result = described(stage, layers);
   mark_units(result, rules, choices);
   for (const LayerChoice& each : choices) {
-    const ir::Graph coded = with_rule_codes(network, with_choice(rules, each));
+    const ir::Graph coded = with_rule_codes(stage, with_choice(rules, each));
     ChoiceSensitivity choice{each.name, {}, {}};
-    for (const LayerPair& pair : pairs_of_layers(network, coded, layers)) {
-      const LayerReport report = report_layer(network, pair.original, coded, pair.quantized);
+    for (const LayerPair& pair : pairs_of_layers(stage, coded, layers)) {
+      const LayerReport report = report_layer(stage, pair.original, coded, pair.quantized);
       choice.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes});
     }
     for (const SensitiveUnit& unit : result.units) {
-      choice.units.push_back({bytes_of(network, layers, unit, choice)});
+      choice.units.push_back({bytes_of(stage, layers, unit, choice)});
     }
     result.choices.push_back(std::move(choice));
   }
   return result;
 }
 
+}  // namespace
+
+Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
+                          const std::vector<LayerChoice>& choices) {
+  check_choices(choices);
+  Recipe rules = with_ends(graph, recipe);
+  const ir::Graph network = layers_for_all(graph, rules, choices);
+  Sensitivity result;
+  for (const LayerChoice& each : choices) result.choices.push_back({each.name, {}, {}});
+  for (const ir::FittedStage& stage : ir::fitted_stages(network)) {
+    if (quantizable_layers(stage.graph).empty()) continue;
+    const Recipe own = recipe_for_layers(rules, layer_names(stage.graph));
+    const Sensitivity part = sizes_of_stage(stage.graph, own, choices);
+    append(result, part);
+    for (std::size_t c = 0; c < choices.size(); ++c) append(result.choices[c], part.choices[c]);
+  }
+  return result;
+}
+
+namespace {
+
+using Stored = std::vector<std::optional<StoredWeights>>;
+
+/// What files store, for the layers of a stage: those of a name in their order.
+/// @param stored  by layer of paired_layers(quantized, quantized)
+class StoredByName {
+ public:
+  StoredByName(const ir::Graph& quantized, const Stored& stored) {
+    const std::vector<LayerPair> pairs = paired_layers(quantized, quantized);
+    for (std::size_t i = 0; i < std::min(pairs.size(), stored.size()); ++i) {
+      by_name_[quantized.node(pairs[i].quantized).name].push_back(stored[i]);
+    }
+  }
+
+  Stored of(const ir::Graph& stage) {
+    Stored found;
+    for (const LayerPair& pair : paired_layers(stage, stage)) {
+      auto& left = by_name_[stage.node(pair.quantized).name];
+      found.push_back(left.empty() ? std::nullopt : left.front());
+      if (!left.empty()) left.pop_front();
+    }
+    return found;
+  }
+
+ private:
+  std::map<std::string, std::deque<std::optional<StoredWeights>>> by_name_;
+};
+
+}  // namespace
+
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
                            const data::Dataset& data, const MeasureSettings& options,
                            const std::vector<std::optional<StoredWeights>>& stored) {
-  std::vector<ir::NodeId> layers;
-  for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);
-  ScreenedData samples = screened(reference, data, options.fit.devices, options.fit.resize);
-  SensitivityRun run(reference, samples.data, std::move(layers), options);
-  run.result.warnings = std::move(samples.warnings);
-  run.result.choices.push_back(
-      run.measure(kOwnChoice, {quantized, quantized, stored}, options.fit.progress));
-  run.result.on_fit_samples = false;  // those of the fit are not known
-  for (SensitiveUnit& unit : run.result.units) unit.may_change = false;
-  return std::move(run.result);
+  const std::vector<StageNetwork> stages = stage_networks(reference, data, options.fit.resize);
+  const std::vector<ir::FittedStage> others = ir::fitted_stages(quantized);
+  if (stages.size() != others.size()) {
+    fail(ErrorKind::kShape, "layers do not match: expected " + std::to_string(stages.size()) +
+                                " stages as in the reference, found " +
+                                std::to_string(others.size()));
+  }
+  StoredByName stored_weights(quantized, stored);
+  MeasureSettings how = options;
+  if (!how.loss) how.loss = common_loss(stages);
+  Sensitivity result;
+  ChoiceSensitivity choice{kOwnChoice, {}, {}};
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (!stages[s].data) continue;
+    const ir::Graph& other = others[s].graph;
+    std::vector<ir::NodeId> layers;
+    for (const LayerPair& pair : paired_layers(stages[s].graph, other)) {
+      layers.push_back(pair.original);
+    }
+    if (layers.empty()) continue;
+    Stored weights = stored_weights.of(other);
+    // The other file may have other extents.
+    const ir::Graph own = s == 0 ? other : graft_all(stages[s].graph, other);
+    how.fit.resize = stages[s].resize;
+    ScreenedData samples =
+        screened(stages[s].graph, *stages[s].data, how.fit.devices, how.fit.resize);
+    SensitivityRun run(stages[s].graph, samples.data, std::move(layers), how);
+    run.result.warnings = std::move(samples.warnings);
+    append(result, run.result);
+    append(choice, run.measure(kOwnChoice, {own, own, std::move(weights)}, options.fit.progress));
+  }
+  result.choices.push_back(std::move(choice));
+  result.on_fit_samples = false;  // those of the fit are not known
+  for (SensitiveUnit& unit : result.units) unit.may_change = false;
+  return result;
 }
 
 }  // namespace halftone::compress
