@@ -15,7 +15,8 @@ std::pair<ir::ValueId, std::size_t> source_of(const ir::Graph& graph, ir::ValueI
   while (const auto producer = graph.producer(list)) {
     const ir::Node& node = graph.node(*producer);
     if (std::holds_alternative<ir::Cast>(node.op) || std::holds_alternative<ir::Reshape>(node.op)) {
-      if (graph.value(node.inputs[0]).type.is_dense(ir::ElementType::kFloat32)) break;
+      const ir::ValueType& from = graph.value(node.inputs[0]).type;
+      if (from.is_dense(ir::ElementType::kFloat32) || from.shape.rank() > 1) break;
       list = node.inputs[0];
     } else if (std::holds_alternative<ir::Concat>(node.op)) {
       std::size_t part = 0;

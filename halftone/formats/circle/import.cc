@@ -43,25 +43,42 @@ bool needs_extents(const circle::FileModel& file, const ImportOptions& options, 
   return false;
 }
 
-/// A file may declare a batch and then, say, count or unpack it. Such a graph is valid only for the
-/// extents in the file, which are tried second. A malformed file fails both times.
+/// Whether a network computes with the number of samples, so that these are no runs of their own.
+bool counts_samples(const circle::FileModel& file, const ImportOptions& options) {
+  ImportOptions open;
+  for (const auto& [name, value] : options.constants) open.constants.emplace(name, value.clone());
+  open.max_iterations = options.max_iterations;
+  circle::Importer importer(file, open, nullptr);
+  try {
+    static_cast<void>(importer.run(true));
+  } catch (const Error&) {
+    // The import of the network says what is wrong.
+  }
+  return importer.counts_samples();
+}
+
+/// A file may declare a batch and then, say, unpack it. Such a graph is valid only for the extents
+/// in the file, which are tried second. A malformed file fails both times. Of a network that
+/// computes with the number of samples this is no extent of the file, but one that is open.
 /// @throws Error kUnsupported if an input leaves other extents open than the batch
 ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& options,
                            std::set<std::string>* used) {
   if (needs_extents(file, options, true)) {
     fail(ErrorKind::kUnsupported, "operators of this format are read with numbers for extents");
   }
+  circle::Importer importer(file, options, used);
   try {
-    return circle::Importer(file, options, used).run(true);
+    return importer.run(true);
   } catch (const Error& error) {
     const bool is_final = error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kUsage;
-    if (is_final || needs_extents(file, options, false)) throw;
+    if (is_final || importer.counts_samples() || needs_extents(file, options, false)) throw;
   }
   return circle::Importer(file, options, used).run(false);
 }
 
 /// The shape of an input with symbols where its signature is open. "serving_default_x:0" is x.
-ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor) {
+/// @param has_batch  whether the first axis may be the batch
+ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor, bool has_batch) {
   constexpr std::string_view kSignature = "serving_default_";
   std::string name = file.tensor_name(tensor);
   if (name.starts_with(kSignature)) name.erase(0, kSignature.size());
@@ -69,7 +86,7 @@ ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor) {
   ir::Shape shape = file.shape(tensor);
   for (const std::size_t axis : open_axes(file, {}, tensor)) {
     const std::string symbol = name + "_" + std::to_string(axis);
-    shape[axis] = axis == 0 ? ir::kBatch : ir::dim_of(ir::Extent::symbol(symbol));
+    shape[axis] = has_batch && axis == 0 ? ir::kBatch : ir::dim_of(ir::Extent::symbol(symbol));
   }
   return shape;
 }
@@ -83,20 +100,23 @@ ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
     fail(ErrorKind::kFormat, "the graph has no inputs");
   }
   check_finite(graph);
-  // What a network remembers is of one sample.
-  if (graph.states().empty()) ir::try_symbolic_batch(graph);
+  // What a network remembers is of one sample; and the shapes that a caller gives may be those of
+  // a network that counts samples.
+  const bool may_count = !options.shapes.empty() && counts_samples(model, options);
+  if (graph.states().empty() && !may_count) ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;
 }
 
 ir::Graph inputs_of(const circle::FileModel& model, const ImportOptions& options) {
   ir::Graph graph;
+  const bool has_batch = !counts_samples(model, options);
   for (const std::size_t tensor : model.graph_inputs()) {
     const std::string name = model.tensor_name(tensor);
     if (options.constants.contains(name)) continue;
     const auto element = circle::element_type(model.tensor(tensor).type());
     if (!element) fail(ErrorKind::kUnsupported, "input '" + name + "': unsupported element type");
-    const ir::Shape shape = open_shape(model, tensor);
+    const ir::Shape shape = open_shape(model, tensor, has_batch);
     const ir::Shape* given = given_shape(options, name, shape.rank());
     graph.add_input(name, ir::dense_type(*element, given == nullptr ? shape : *given));
   }

@@ -106,6 +106,29 @@ TEST(ImportCircle, ReadsStridedSlicesWithMasks) {
   EXPECT_EQ(slice({1}, {2}, {1}, 0, 0, 0, {1, 4}), (std::vector<float>{4, 5, 6, 7}));
 }
 
+TEST(ImportCircle, ReadsStridedSlicesWithEllipsesAndNewAxes) {
+  const auto slice = [](Ints begin, Ints step, std::int32_t ellipsis, std::int32_t added,
+                        std::int32_t shrink) {
+    schema::StridedSliceOptionsT options;
+    options.end_mask = 15;
+    options.ellipsis_mask = ellipsis;
+    options.new_axis_mask = added;
+    options.shrink_axis_mask = shrink;
+    const auto model =
+        one_operator(number(OperatorCode::kStridedSlice),
+                     {{{2, 2, 2}}, integers(begin), integers(begin), integers(step), {{1}}},
+                     {0, 1, 2, 3}, {4}, united(options));
+    const ir::Graph graph = import_circle(packed(model));
+    const auto y = run_reference(graph, ir::test::list(ir::test::counting({2, 2, 2})));
+    return std::pair(y[0].shape(), ir::test::elements<float>(y[0]));
+  };
+  using Result = std::pair<ir::Shape, std::vector<float>>;
+  // x[..., 1], x[1, None, ..., ::-1], x[..., None]
+  EXPECT_EQ(slice({0, 1}, {1, 1}, 1, 0, 2), (Result{{2, 2}, {1, 3, 5, 7}}));
+  EXPECT_EQ(slice({1, 0, 0, -1}, {1, 1, 1, -1}, 4, 2, 1), (Result{{1, 2, 2}, {5, 4, 7, 6}}));
+  EXPECT_EQ(slice({0, 0}, {1, 1}, 1, 2, 0), (Result{{2, 2, 2, 1}, {0, 1, 2, 3, 4, 5, 6, 7}}));
+}
+
 TEST(ImportCircle, ReadsSqueezeAndExpandDims) {
   schema::SqueezeOptionsT axes;
   axes.squeeze_dims = {-1};

@@ -93,11 +93,21 @@ ir::Graph Importer::run_subgraph(std::size_t index,
   nested.file_batch_ = file_batch_;
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
-  ir::Graph graph = nested.run_with(by_tensor, std::move(shape_of));
+  ir::Graph graph = run_nested(nested, by_tensor, std::move(shape_of));
   ir::require_no_definitions(graph, "subgraphs");
   charged_bytes_ = nested.charged_bytes_;
   nested_operators_ = nested.nested_operators_;
   return graph;
+}
+
+ir::Graph Importer::run_nested(Importer& nested, const std::map<std::size_t, ir::Tensor>& constants,
+                               std::map<std::size_t, ir::Shape> shapes) {
+  try {
+    return nested.run_with(constants, std::move(shapes));
+  } catch (const Error&) {
+    counts_samples_ = counts_samples_ || nested.counts_samples_;
+    throw;
+  }
 }
 
 void Importer::import_all() {
@@ -106,9 +116,24 @@ void Importer::import_all() {
   if (!unsupported_.empty() || !refusals_.empty()) fail_unsupported();
 }
 
+void Importer::refuse_count(const std::string& name) {
+  counts_samples_ = true;
+  fail(ErrorKind::kShape, "the network computes with the number of samples, '" + name + "'");
+}
+
+void Importer::check_counts() {
+  if (symbolic_.empty()) return;
+  ir::Graph used = graph_;
+  used.remove_unused_nodes();
+  for (const auto& [constant, extents] : symbolic_) {
+    const bool is_output = std::ranges::count(used.outputs(), constant) > 0;
+    if (is_output || !used.consumers(constant).empty()) refuse_count(used.value(constant).name);
+  }
+}
+
 ir::Graph Importer::take_graph() {
   for (const std::size_t tensor : file_.graph_outputs()) graph_.add_output(raw(tensor));
-  check_examples();
+  check_counts();
   tie_variables();
   return std::move(graph_);
 }
@@ -175,19 +200,6 @@ ir::ValueId Importer::add_input(std::size_t tensor, ir::ElementType element,
          "the constant " + value.type().to_string() + " does not fit " + shape.to_string());
   }
   return graph_.add_constant(name, std::move(value));
-}
-
-void Importer::check_examples() {
-  if (symbolic_.empty()) return;
-  graph_.remove_unused_nodes();
-  const auto is_example = [this](ir::ValueId id) {
-    return id != ir::kAbsent && symbolic_.contains(id);
-  };
-  bool is_read = std::ranges::any_of(graph_.outputs(), is_example);
-  for (const ir::NodeId id : graph_.topological_order()) {
-    is_read = is_read || std::ranges::any_of(graph_.node(id).inputs, is_example);
-  }
-  if (is_read) fail(ErrorKind::kShape, "the size of the batch is data of the network");
 }
 
 void Importer::claim_outputs() {

@@ -32,6 +32,9 @@ class Importer {
   /// @throws Error as import_circle()
   ir::Graph run(bool symbolic_batch);
 
+  /// Whether run() has failed because the network computes with the number of samples.
+  [[nodiscard]] bool counts_samples() const { return counts_samples_; }
+
   /// The same with the extents of the file and some inputs as constants, by their tensors.
   /// @param shapes  of inputs, in place of those in the file
   ir::Graph run_with(const std::map<std::size_t, ir::Tensor>& constants,
@@ -70,6 +73,8 @@ class Importer {
   /// @param extents  -1 is also what the constant has: an extent that is found from others
   /// @throws Error kShape unless they are those of the constant for the batch of the file
   void set_symbolic(ir::ValueId constant, ir::Tensor extents);
+  /// Fails for the use of the number of samples as data. @throws Error kShape, always
+  [[noreturn]] void refuse_count(const std::string& name);
 
   /// An element of a list of integers as an extent: a number if it is constant, else what the
   /// network computes (Graph::define()).
@@ -111,10 +116,12 @@ class Importer {
   void add_inputs(bool symbolic_batch);
   ir::Shape input_shape(std::size_t tensor, bool symbolic_batch);
   ir::ValueId add_input(std::size_t tensor, ir::ElementType element, const ir::Shape& shape);
+  ir::Graph run_nested(Importer& nested, const std::map<std::size_t, ir::Tensor>& constants,
+                       std::map<std::size_t, ir::Shape> shapes);
   void import_all();
+  /// @throws Error kShape if a value is computed with the number of samples
+  void check_counts();
   ir::Graph take_graph();
-  /// @throws Error kShape if numbers that hold for the batch of the file only are data
-  void check_examples();
   void claim_outputs();
   void import_operator(std::size_t op);
   [[noreturn]] void fail_unsupported() const;
@@ -142,6 +149,7 @@ class Importer {
   std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
   std::map<ir::ValueId, ir::Tensor> symbolic_;  ///< int64
+  bool counts_samples_ = false;
   std::map<std::pair<ir::ValueId, std::size_t>, ir::Dim> computed_;
   std::map<std::size_t, std::string> handles_;  ///< names of variables, by tensor
   std::map<std::string, Variable> variables_;
@@ -194,8 +202,10 @@ class OperatorImport {
   /// A constant input of integers.
   /// @throws Error kUnsupported if it is computed; kShape if it depends on the batch
   std::vector<std::int64_t> integers(std::size_t i);
+  /// @throws Error kUnsupported "input 1: EXPECTED, found 'axis', which the network computes"
+  [[noreturn]] void refuse_input(std::size_t i, const std::string& expected);
   /// The same as extents: -k for k times the batch, where the file computes them from shapes;
-  /// symbols where it computes them from data.
+  /// symbols where it computes them from data, which may not be negative.
   std::vector<ir::Dim> extents(std::size_t i);
   /// Constants as integers(), others as extents().
   std::vector<std::int64_t> requested(std::size_t i) {
@@ -246,8 +256,8 @@ class OperatorImport {
 
  private:
   [[nodiscard]] std::string output_name(std::size_t i) const;
-  /// The value itself, or a constant instead of the result of a node that computes few integers
-  /// from constants: shapes, positions, sizes.
+  /// The value itself, or a constant instead of the result of a node that computes few numbers
+  /// from constants: shapes, positions, sizes, thresholds.
   ir::ValueId folded(ir::ValueId value);
   /// The symbolic form of what a node computes from constants; none if no input has one, or if the
   /// operator does more than moving and multiplying integers.
@@ -289,6 +299,7 @@ std::span<const ImportEntry> reduce_imports();
 std::span<const ImportEntry> scatter_imports();
 std::span<const ImportEntry> selection_imports();
 std::span<const ImportEntry> signal_imports();
+std::span<const ImportEntry> slice_imports();
 std::span<const ImportEntry> svdf_imports();
 std::span<const ImportEntry> update_imports();
 std::span<const ImportEntry> variable_imports();

@@ -17,10 +17,10 @@ std::map<OperatorCode, ImportFunction> all_imports() {
   std::map<OperatorCode, ImportFunction> table;
   for (const auto family :
        {batch_space_imports(), convolution_imports(), elementwise_imports(), extend_imports(),
-        layout_imports(), linear_imports(), lowbit_imports(), recurrent_imports(), reduce_imports(),
-        svdf_imports(), variable_imports(), while_imports(), control_imports(), selection_imports(),
-        update_imports(), function_imports(), fill_imports(), scatter_imports(),
-        signal_imports()}) {
+        layout_imports(),      linear_imports(),      lowbit_imports(),      recurrent_imports(),
+        reduce_imports(),      svdf_imports(),        variable_imports(),    while_imports(),
+        control_imports(),     selection_imports(),   update_imports(),      function_imports(),
+        fill_imports(),        scatter_imports(),     signal_imports(),      slice_imports()}) {
     for (const ImportEntry& entry : family) table.emplace(entry.code, entry.import);
   }
   return table;
@@ -127,6 +127,18 @@ ir::ValueId OperatorImport::transposed_number(std::size_t i,
                           {turned});
 }
 
+void OperatorImport::refuse_input(std::size_t i, const std::string& expected) {
+  const ir::ValueId id = raw(i);
+  const std::string name = importer_.file().tensor_name(input_tensor(i));
+  std::string found = "'" + name + "', which the network computes";
+  if (graph().constant(id) != nullptr) found = graph().value(id).type.to_string();
+  if (std::ranges::count(graph().inputs(), id) > 0) {
+    found = "'" + name + "', which is an input of the network";
+  }
+  fail(ErrorKind::kUnsupported,
+       "input " + std::to_string(i) + ": " + expected + ", found " + found);
+}
+
 std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
   if (importer_.symbolic(raw(i)) != nullptr) {
     fail(ErrorKind::kShape, "input " + std::to_string(i) + " depends on the batch");
@@ -135,8 +147,7 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
   if (tensor == nullptr || (tensor->element() != ir::ElementType::kInt32 &&
                             tensor->element() != ir::ElementType::kInt64)) {
-    fail(ErrorKind::kUnsupported,
-         "input " + std::to_string(i) + ": expected constant integers of 32 or 64 bits");
+    refuse_input(i, "expected constant integers of 32 or 64 bits");
   }
   check(tensor->size() <= FileModel::kMaxOperands,
         "input " + std::to_string(i) + ": expected at most " +
@@ -150,12 +161,16 @@ std::vector<ir::Dim> OperatorImport::extents(std::size_t i) {
   const ir::ValueType type = graph().value(raw(i)).type;
   const bool is_list =
       (type.is_dense(ir::ElementType::kInt32) || type.is_dense(ir::ElementType::kInt64)) &&
-      type.shape.is_static() && type.shape.rank() <= 1 &&
-      type.shape.element_count() <= FileModel::kMaxAxes;
+      type.shape.is_static() && type.shape.element_count() <= 2 * FileModel::kMaxAxes;
   if (is_computed(i) && is_list) {
+    const std::size_t count = type.shape.element_count();
+    ir::ValueId list = raw(i);
+    if (type.shape.rank() > 1) {
+      list = step(ir::Reshape{{static_cast<ir::Dim>(count)}}, {list}, "list" + std::to_string(i));
+    }
     std::vector<ir::Dim> extents;
-    for (std::size_t k = 0; k < type.shape.element_count(); ++k) {
-      extents.push_back(importer_.computed_extent(raw(i), k));
+    for (std::size_t k = 0; k < count; ++k) {
+      extents.push_back(importer_.computed_extent(list, k));
     }
     return extents;
   }
@@ -178,10 +193,14 @@ ir::ValueId OperatorImport::step(ir::Operator op, std::vector<ir::ValueId> input
 
 ir::ValueId OperatorImport::folded(ir::ValueId value) {
   const ir::ValueType type = graph().value(value).type;
-  if (!type.encoding.is_dense() || type.encoding.element == ir::ElementType::kFloat32 ||
-      !type.shape.is_static() || type.shape.element_count() > FileModel::kMaxOperands) {
+  constexpr std::size_t kMaxFloats = 16;
+  const bool is_float = type.encoding.element == ir::ElementType::kFloat32;
+  if (!type.encoding.is_dense() || !type.shape.is_static() ||
+      type.shape.element_count() > (is_float ? kMaxFloats : FileModel::kMaxOperands)) {
     return value;
   }
+  const bool copies = ir::copies_elements(graph().node(*graph().producer(value)).op);
+  if (is_float && copies && type.shape.element_count() > 1) return value;
   const ir::NodeId id = *graph().producer(value);
   const ir::Node& node = graph().node(id);
   std::vector<const ir::Tensor*> inputs;

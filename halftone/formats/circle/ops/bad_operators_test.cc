@@ -109,10 +109,25 @@ TEST(BadSlice, IsRefused) {
   expect_error(error_for(kStridedSlice, {integers({0, -9}), integers({1, 1}), integers({1, 1})},
                          united(masks)),
                ErrorKind::kFormat, "begin is out of range");
-  masks.ellipsis_mask = 1;
+  expect_error(error_for(kStridedSlice, {integers({0, 1}), integers({1, 0}), integers({1, -1})},
+                         united(masks)),
+               ErrorKind::kUnsupported, "an index with a step that is not positive");
+  masks.shrink_axis_mask = 0;
+  masks.ellipsis_mask = 3;
   expect_error(error_for(kStridedSlice, {integers({0, 0}), integers({1, 1}), integers({1, 1})},
                          united(masks)),
-               ErrorKind::kUnsupported, "ellipsis, new axes and offset ends are not supported");
+               ErrorKind::kFormat, "two ellipses");
+  masks.ellipsis_mask = 0;
+  masks.offset = true;
+  expect_error(error_for(kStridedSlice, {integers({0, 0}), integers({1, 1}), integers({1, 1})},
+                         united(masks)),
+               ErrorKind::kUnsupported, "ends that are distances from the begins");
+  masks.offset = false;
+  masks.ellipsis_mask = 1;
+  expect_error(error_for(kStridedSlice,
+                         {integers({0, 0, 0, 0}), integers({1, 1, 1, 1}), integers({1, 1, 1, 1})},
+                         united(masks)),
+               ErrorKind::kFormat, "expected a begin, an end and a step for the axes of [2, 4]");
 }
 
 TEST(BadElementwise, IsRefused) {

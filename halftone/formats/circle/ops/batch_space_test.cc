@@ -5,6 +5,7 @@
 
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/formats/circle/testing.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -135,6 +136,35 @@ TEST(Shape, IsFoldedIntoAReshapeOfTheBatch) {
   const ir::Graph graph = import_circle(file.bytes());
   EXPECT_EQ(graph.topological_order().size(), 1U);
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{kBatch, 6}));
+}
+
+TEST(Shape, ThatIsDataMakesTheBatchAnOpenExtent) {
+  FileBuilder file;
+  const auto x = file.tensor({{1, 3}});
+  open_batch(file, x);
+  const auto shape = file.computed(OperatorCode::kShape, {x}, {{2}, TensorType::INT32});
+  const auto zero = file.tensor(integers({0}));
+  const auto one = file.tensor(integers({1}));
+  const auto batch =
+      file.computed(OperatorCode::kStridedSlice, {shape, zero, one, one}, {{1}, TensorType::INT32});
+  schema::CastOptionsT cast;
+  cast.in_data_type = TensorType::INT32;
+  const auto count = file.computed(OperatorCode::kCast, {batch}, {{1}}, united(cast));
+  const auto y = file.computed(OperatorCode::kMul, {x, count}, {{1, 3}});
+  file.ends({x}, {y});
+  const std::vector<std::byte> bytes = file.bytes();
+  expect_error(ErrorKind::kShape, "the network computes with the number of samples",
+               [&] { import_circle(bytes); });
+  const ir::Graph inputs = circle_inputs({nullptr, bytes, 0}, {});
+  EXPECT_TRUE(ir::has_expressions(inputs.value(inputs.inputs()[0]).type.shape));
+  for (const ir::Dim samples : {ir::Dim{1}, ir::Dim{2}}) {
+    ImportOptions options;
+    options.shapes[inputs.value(inputs.inputs()[0]).name] = ir::Shape{samples, 3};
+    const ir::Graph graph = import_circle(bytes, options);
+    const auto found = run(graph, ir::test::counting({samples, 3}));
+    EXPECT_EQ(found.size(), static_cast<std::size_t>(3 * samples));
+    EXPECT_EQ(found.back(), static_cast<float>((3 * samples - 1) * samples));
+  }
 }
 
 TEST(Fill, RepeatsAValue) {

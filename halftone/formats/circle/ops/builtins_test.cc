@@ -77,10 +77,20 @@ TEST(Range, RefusesEndsOutOfRange) {
                  range(byte, byte, byte));
 }
 
-TEST(Range, RefusesAComputedStartOrStep) {
+TEST(Range, RefusesComputedStepsAndFloats) {
   const FileTensor number{{}, TensorType::INT32};
-  expect_refused(ErrorKind::kUnsupported, "expected a constant start and step",
-                 file_of(OperatorCode::kRange, number, {whole(1), whole(1)}, number));
+  const FileTensor real{{}, TensorType::FLOAT32};
+  expect_refused(
+      ErrorKind::kUnsupported, "ends that the network computes: expected integers of 32 or 64 bits",
+      file_of(OperatorCode::kRange, real,
+              {scalar(TensorType::FLOAT32, 2.0F), scalar(TensorType::FLOAT32, 1.0F)}, real));
+  FileBuilder steps;
+  const auto step = steps.tensor(number);
+  const auto list =
+      steps.computed(OperatorCode::kRange, {steps.tensor(whole(0)), steps.tensor(whole(4)), step},
+                     {{2}, TensorType::INT32});
+  steps.ends({step}, {list});
+  expect_refused(ErrorKind::kUnsupported, "which is an input of the network", steps.bytes());
   FileBuilder file;
   const auto x = file.tensor(number);
   const auto y =

@@ -7,6 +7,7 @@
 
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -18,7 +19,8 @@ std::vector<std::size_t> counts(std::span<const std::int64_t> numbers) {
   constexpr std::int64_t kFar = std::int64_t{1} << 40;
   std::vector<std::size_t> result;
   for (const std::int64_t number : numbers) {
-    check(number >= 0 && number <= kFar, "a count is out of range: " + std::to_string(number));
+    check(ir::is_expression(number) || (number >= 0 && number <= kFar),
+          "a count is out of range: " + std::to_string(number));
     result.push_back(static_cast<std::size_t>(number));
   }
   return result;
@@ -26,7 +28,7 @@ std::vector<std::size_t> counts(std::span<const std::int64_t> numbers) {
 
 /// The paddings [rank, 2] of input 1.
 ir::Pad pad_of(OperatorImport& op, ValueId x, ir::PadMode mode) {
-  const std::vector<std::size_t> both = counts(op.integers(1));
+  const std::vector<std::size_t> both = counts(op.requested(1));
   const std::size_t rank = op.shape(x).rank();
   check(both.size() == 2 * rank,
         "expected two numbers for each axis of " + op.shape(x).to_string());
@@ -55,6 +57,10 @@ void import_pad_with_value(OperatorImport& op) {
 ValueId mirrored(OperatorImport& op, ValueId x, std::size_t axis, const ir::Pad& pad) {
   const Dim extent = op.shape(x)[axis];
   const auto count = static_cast<std::size_t>(std::max<Dim>(extent, 0));
+  const auto is_open = [](std::size_t n) { return ir::is_expression(static_cast<Dim>(n)); };
+  if (is_open(pad.before[axis]) || is_open(pad.after[axis])) {
+    op.refuse_input(1, "expected constant paddings to mirror with the edges");
+  }
   check(extent >= 0 && pad.before[axis] <= count && pad.after[axis] <= count,
         "more padding than the elements of " + op.shape(x).to_string());
   std::vector<ValueId> parts = {x};
@@ -95,7 +101,7 @@ void import_tile(OperatorImport& op) {
   const ValueId first = op.elements(0).front();
   const std::vector<Dim> extents = op.extents(1);
   const ValueId x = repeated(op, first, extents);
-  std::vector<std::size_t> repeats = counts(op.integers(1));
+  std::vector<std::size_t> repeats = counts(op.requested(1));
   check(repeats.size() == op.shape(x).rank(), "expected a number for each axis");
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     if (op.shape(x)[i] != op.shape(first)[i]) repeats[i] = 1;
@@ -181,7 +187,7 @@ void import_embedding_lookup(OperatorImport& op) {
 void import_one_hot(OperatorImport& op) {
   const auto* options = op.options<schema::OneHotOptions>();
   const ValueId indices = op.raw(0);
-  const std::vector<std::size_t> depth = counts(op.integers(1));
+  const std::vector<std::size_t> depth = counts(op.requested(1));
   check(depth.size() == 1, "expected one depth");
   const auto value = [&](std::size_t i, const char* role) {
     return op.step(ir::Reshape{{1}}, {op.numeric(i)}, role);
@@ -214,7 +220,7 @@ void import_select_broadcast(OperatorImport& op) {
 void emit_resize(OperatorImport& op, ir::Resize resize) {
   ValueId x = op.number(0);
   const ir::Shape image = op.shape(x);
-  const std::vector<std::size_t> size = counts(op.integers(1));
+  const std::vector<std::size_t> size = counts(op.requested(1));
   resize.multiplies = true;
   check(image.rank() == 4 && image[1] > 0 && image[2] > 0 && size.size() == 2 && size[0] > 0 &&
             size[1] > 0,
@@ -222,7 +228,9 @@ void emit_resize(OperatorImport& op, ir::Resize resize) {
   for (std::size_t i = 0; i < 2; ++i) {
     resize.axis = i + 1;
     resize.count = size[i];
-    resize.scale = static_cast<float>(size[i]) / static_cast<float>(image[i + 1]);
+    // Of a size that the network computes, the scale is the quotient once it is known.
+    const bool is_known = !ir::is_expression(static_cast<Dim>(size[i]));
+    resize.scale = is_known ? static_cast<float>(size[i]) / static_cast<float>(image[i + 1]) : 0;
     if (i == 0) x = op.step(resize, {x}, "rows");
   }
   op.emit(resize, {x});

@@ -73,33 +73,34 @@ ir::Tensor constant_range(OperatorImport& op) {
   fail(ErrorKind::kUnsupported, "expected float32 or integers of 32 or 64 bits");
 }
 
-/// The same with a limit that the network computes: its count becomes an extent.
+/// The same with a start or limit that the network computes: its count becomes an extent.
 void import_open_range(OperatorImport& op) {
-  const auto number = [&](std::size_t i) {
-    if (op.is_computed(i)) fail(ErrorKind::kUnsupported, "expected a constant start and step");
-    const std::vector<std::int64_t> found = op.integers(i);
-    check(found.size() == 1, "expected one number");
-    return found[0];
-  };
-  const std::int64_t start = number(0);
-  const std::int64_t step = number(2);
+  const ElementType element = op.graph().value(op.raw(1)).type.encoding.element;
+  if (element != ElementType::kInt32 && element != ElementType::kInt64) {
+    fail(ErrorKind::kUnsupported,
+         "ends that the network computes: expected integers of 32 or 64 "
+         "bits");
+  }
+  const std::vector<std::int64_t> found = op.integers(2);
+  check(found.size() == 1, "expected one number");
+  const std::int64_t step = found[0];
   if (step < 1) fail(ErrorKind::kUnsupported, "expected a step of at least 1");
   const auto whole = [&](std::int64_t value) {
     return op.graph().add_constant("number", ir::Tensor::from<std::int64_t>({}, {&value, 1}));
   };
-  const auto binary = [&](BinaryKind kind, ValueId a, std::int64_t b, const char* name) {
-    return op.step(ir::Binary{kind, {}}, {a, whole(b)}, name);
+  const auto end = [&](std::size_t i, const std::string& name) {
+    const ValueId one = op.step(ir::Reshape{{}}, {op.raw(i)}, name);
+    return op.step(ir::Cast{ElementType::kInt64}, {one}, name + "/wide");
   };
-  const ElementType element = op.graph().value(op.raw(1)).type.encoding.element;
-  check(element == ElementType::kInt32 || element == ElementType::kInt64,
-        "expected integers of 32 or 64 bits");
-  ValueId limit = op.step(ir::Reshape{{}}, {op.raw(1)}, "limit");
-  limit = op.step(ir::Cast{ElementType::kInt64}, {limit}, "wide");
-  const ValueId length =
-      binary(BinaryKind::kMax, binary(BinaryKind::kSub, limit, start, "rest"), 0, "length");
-  const ValueId rounded = binary(BinaryKind::kAdd, length, step - 1, "rounded");
+  const auto binary = [&](BinaryKind kind, ValueId a, ValueId b, const char* name) {
+    return op.step(ir::Binary{kind, {}}, {a, b}, name);
+  };
+  const ValueId start = end(0, "start");
+  const ValueId rest = binary(BinaryKind::kSub, end(1, "limit"), start, "rest");
+  const ValueId length = binary(BinaryKind::kMax, rest, whole(0), "length");
+  const ValueId rounded = binary(BinaryKind::kAdd, length, whole(step - 1), "rounded");
   const Dim count =
-      op.importer().computed_extent(binary(BinaryKind::kDiv, rounded, step, "count"), 0);
+      op.importer().computed_extent(binary(BinaryKind::kDiv, rounded, whole(step), "count"), 0);
   const ValueId steps = op.step(ir::BroadcastTo{{count}}, {whole(step)}, "steps");
   const ValueId sums = op.step(ir::CumSum{0, true, false}, {steps}, "sums");
   op.emit(ir::Cast{element}, {binary(BinaryKind::kAdd, sums, start, "numbers")});

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "halftone/formats/circle/check.h"
@@ -61,6 +59,13 @@ void import_reshape(OperatorImport& op) {
       return emit_reshaped(op, x, symbolic_target(op, op.shape(x)));
     }
     request = op.requested(1);
+    const bool is_whole =
+        std::ranges::any_of(request, ir::is_expression) && std::ranges::count(request, -1) == 0;
+    if (is_whole) {
+      const ValueId x = moved(op);
+      if (moves_complex(op)) request.push_back(2);
+      return emit_reshaped(op, x, ir::Shape(request));
+    }
   } else {
     check(options != nullptr && options->new_shape() != nullptr, "has no new shape");
     request = widened(elements(options->new_shape()));
@@ -216,131 +221,6 @@ void import_split_v(OperatorImport& op) {
   split(op, x, axis, sizes);
 }
 
-/// The part of one axis that an operator selects.
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t step = 1;
-  std::int64_t count = 0;
-};
-
-using Ranges = std::vector<std::optional<Range>>;  ///< indexed by axis; nullopt: the whole axis
-
-ir::Slice slice_of(std::size_t axis, const Range& range) {
-  return {axis, static_cast<std::size_t>(range.begin), range.step,
-          static_cast<std::size_t>(range.count)};
-}
-
-/// Slices the ranges; then, if axes are dropped, reshapes to the shape without them.
-void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
-                 const std::optional<ir::Shape>& shrunk) {
-  std::optional<ir::Slice> last;
-  for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-    if (!ranges[axis]) continue;
-    if (last) x = op.step(*last, {x}, "axis" + std::to_string(last->axis));
-    last = slice_of(axis, *ranges[axis]);
-  }
-  if (shrunk) {
-    if (last) x = op.step(*last, {x}, "axis" + std::to_string(last->axis));
-    op.emit(ir::Reshape{*shrunk}, {x});
-  } else if (last) {
-    op.emit(*last, {x});
-  } else {
-    op.alias(x);
-  }
-}
-
-/// A range of extents that only a run tells.
-std::optional<Range> open_range(Dim extent, Dim begin, Dim size) {
-  if (begin == 0 && (size == -1 || size == extent)) return std::nullopt;
-  check(begin >= 0 || ir::is_expression(begin), "begin is out of range");
-  if (size == -1) {
-    size = ir::dim_of(ir::extent_of(extent) - ir::extent_of(begin));
-  }
-  check(size >= 0 || ir::is_expression(size), "size is out of range");
-  return Range{begin, 1, size};
-}
-
-void import_slice(OperatorImport& op) {
-  const ValueId x = op.elements(0).front();
-  const ir::Shape from = op.shape(x);
-  const std::vector<Dim> begins = op.positions(1);
-  const std::vector<Dim> sizes = op.positions(2);
-  check(begins.size() == from.rank() && sizes.size() == from.rank(),
-        "expected a begin and a size for each axis of " + from.to_string());
-  Ranges ranges(from.rank());
-  for (std::size_t i = 0; i < from.rank(); ++i) {
-    if (ir::is_expression(from[i]) || ir::is_expression(begins[i]) || ir::is_expression(sizes[i])) {
-      ranges[i] = open_range(from[i], begins[i], sizes[i]);
-      continue;
-    }
-    const Dim extent = OperatorImport::whole_extent(from[i]);
-    check(begins[i] >= 0 && begins[i] <= extent, "begin is out of range");
-    const std::int64_t size = sizes[i] == -1 ? extent - begins[i] : sizes[i];
-    check(size >= 0 && size <= extent - begins[i], "size is out of range");
-    if (size != extent) ranges[i] = Range{begins[i], 1, size};
-  }
-  emit_slices(op, x, ranges, std::nullopt);
-}
-
-/// begin:end:step along an axis with NumPy's semantics; masked ends are open.
-Range strided_range(std::int64_t extent, std::optional<std::int64_t> begin,
-                    std::optional<std::int64_t> end, std::int64_t step) {
-  const auto bounded = [&](std::int64_t index) {
-    if (index < 0) index += extent;
-    return step > 0 ? std::clamp<std::int64_t>(index, 0, extent)
-                    : std::clamp<std::int64_t>(index, -1, extent - 1);
-  };
-  const std::int64_t first = begin ? bounded(*begin) : (step > 0 ? 0 : extent - 1);
-  const std::int64_t last = end ? bounded(*end) : (step > 0 ? extent : -1);
-  const std::int64_t distance = step > 0 ? last - first : first - last;
-  const std::int64_t width = step > 0 ? step : -step;
-  const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / width + 1;
-  return {count == 0 ? 0 : first, count == 0 ? 1 : step, count};
-}
-
-bool masked(std::int32_t mask, std::size_t axis) { return axis < 31 && (mask >> axis & 1) != 0; }
-
-void import_strided_slice(OperatorImport& op) {
-  const auto* options = op.options<schema::StridedSliceOptions>();
-  schema::StridedSliceOptionsT masks;
-  if (options != nullptr) options->UnPackTo(&masks);
-  const ValueId x = op.elements(0).front();
-  const ir::Shape from = op.shape(x);
-  const auto begins = op.positions(1);
-  const auto ends = op.positions(2);
-  const auto steps = op.integers(3);
-  if (masks.ellipsis_mask != 0 || masks.new_axis_mask != 0 || masks.offset) {
-    fail(ErrorKind::kUnsupported, "ellipsis, new axes and offset ends are not supported");
-  }
-  check(
-      begins.size() <= from.rank() && begins.size() == ends.size() && begins.size() == steps.size(),
-      "expected a begin, an end and a step for the axes of " + from.to_string());
-  Ranges ranges(from.rank());
-  std::vector<Dim> kept;
-  for (std::size_t i = 0; i < from.rank(); ++i) {
-    const Dim extent = OperatorImport::whole_extent(from[i]);
-    const bool shrinks = i < begins.size() && masked(masks.shrink_axis_mask, i);
-    if (i < begins.size()) {
-      constexpr std::int64_t kFar = std::int64_t{1} << 40;
-      if (ir::is_expression(begins[i]) || ir::is_expression(ends[i])) {
-        fail(ErrorKind::kUnsupported, "a begin or end that the network computes");
-      }
-      check(steps[i] != 0 && std::abs(steps[i]) < kFar && std::abs(begins[i]) < kFar &&
-                std::abs(ends[i]) < kFar,
-            "a begin, end or step is out of range");
-      const auto end = masked(masks.end_mask, i) ? std::nullopt : std::optional(ends[i]);
-      const auto begin = masked(masks.begin_mask, i) ? std::nullopt : std::optional(begins[i]);
-      Range range = strided_range(extent, begin, end, steps[i]);
-      if (shrinks) range = {begins[i] < 0 ? begins[i] + extent : begins[i], 1, 1};
-      check(range.begin >= 0 && range.begin <= extent, "begin is out of range");
-      if (range.count != extent || (range.step != 1 && extent > 1)) ranges[i] = range;
-    }
-    if (!shrinks) kept.push_back(ranges[i] ? static_cast<Dim>(ranges[i]->count) : from[i]);
-  }
-  const bool shrinks = kept.size() != from.rank();
-  emit_slices(op, x, ranges, shrinks ? std::optional(ir::Shape(std::move(kept))) : std::nullopt);
-}
-
 /// The extents in the file, as a constant, and for any batch.
 void import_shape(OperatorImport& op) {
   const ir::Shape from = op.shape(op.raw(0));
@@ -367,8 +247,6 @@ constexpr ImportEntry kLayoutImports[] = {
     {OperatorCode::kUnpack, import_unpack},
     {OperatorCode::kSplit, import_split},
     {OperatorCode::kSplitV, import_split_v},
-    {OperatorCode::kSlice, import_slice},
-    {OperatorCode::kStridedSlice, import_strided_slice},
 };
 
 }  // namespace

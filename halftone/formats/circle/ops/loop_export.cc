@@ -63,7 +63,8 @@ class LoopWriter {
         op_(op),
         results_(ir::results_of(op)),
         asks_(op.is_while || !is_constant_true(exporter.graph(), node.inputs[0])),
-        has_limit_(node.inputs[1] != ir::kAbsent) {}
+        is_open_(op.trips && ir::is_expression(*op.trips)),
+        has_limit_(is_open_ || node.inputs[1] != ir::kAbsent) {}
 
   void write() {
     check();
@@ -88,9 +89,13 @@ class LoopWriter {
     if (!is_taken_apart(exporter_.graph(), node_)) {
       fail_loop("a record of results as a value");
     }
-    if (op_.trips && *op_.trips < 0) {
-      fail_loop("a number of iterations that is an open extent");
+    if (op_.trips && ir::depends_on_batch(*op_.trips)) {
+      fail_loop("as many iterations as samples");
     }
+    const auto is_reversed = [](const ir::SliceAxis& each) { return each.reversed; };
+    const bool reverses =
+        std::ranges::any_of(op_.reads, is_reversed) || std::ranges::any_of(op_.stacks, is_reversed);
+    if (is_open_ && reverses) fail_loop("slices in reverse along an extent that is computed");
   }
 
   void add_variable(const ir::ValueType& type, TensorIndex input, TensorIndex output) {
@@ -126,7 +131,27 @@ class LoopWriter {
     for (std::size_t i = kFirstOperand + op_.num_states(); i < node_.inputs.size(); ++i) {
       add_given(i);
     }
-    if (has_limit_) add_given(1);
+    if (is_open_) {
+      add_variable(count, open_trips(), unread(count));
+    } else if (has_limit_) {
+      add_given(1);
+    }
+  }
+
+  /// A number of iterations that the network computes, int64 [].
+  TensorIndex open_trips() {
+    const TensorIndex list = exporter_.extents(ir::Shape{*op_.trips});
+    const TensorIndex wide =
+        exporter_.computed_tensor(node_.name + "/trips", ir::dense_type(ElementType::kInt64, {1}));
+    schema::CastOptionsT cast;
+    cast.in_data_type = schema::TensorType::INT32;
+    cast.out_data_type = schema::TensorType::INT64;
+    exporter_.add(OperatorCode::kCast, {list}, std::vector<TensorIndex>{wide}, united(cast));
+    const TensorIndex trips = exporter_.computed_tensor(
+        node_.name + "/limit", ir::dense_type(ElementType::kInt64, ir::Shape{}));
+    exporter_.add(OperatorCode::kReshape, {wide, exporter_.extents(ir::Shape{})},
+                  std::vector<TensorIndex>{trips});
+    return trips;
   }
 
   /// The tensor of the value that takes a result out.
@@ -228,6 +253,7 @@ class LoopWriter {
   const ir::Loop& op_;
   std::vector<ir::LoopResult> results_;
   bool asks_;       ///< whether a variable says to go on
+  bool is_open_;    ///< whether the network computes the number of iterations
   bool has_limit_;  ///< whether the last variable is a limit of iterations
   std::vector<ir::ValueType> types_;
   std::vector<TensorIndex> inputs_;

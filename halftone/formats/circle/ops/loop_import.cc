@@ -26,9 +26,10 @@ class LoopImport {
       : op_(op), name_(op.importer().file().tensor_name(op.output_tensor(0))) {
     const std::size_t body_index = subgraph_index(options.body_subgraph_index());
     classify(op.importer().file().subgraph(body_index));
-    iteration_ = op.importer().run_subgraph(body_index, constants_, shapes_);
+    // First the condition, which may count samples.
     condition_ = op.importer().run_subgraph(subgraph_index(options.cond_subgraph_index()),
                                             constants_, shapes_);
+    iteration_ = op.importer().run_subgraph(body_index, constants_, shapes_);
     check(condition_.outputs().size() == 1 &&
               condition_.inputs().size() == iteration_.inputs().size() &&
               is_flag(condition_.value(condition_.outputs()[0]).type),
@@ -64,6 +65,9 @@ class LoopImport {
       shapes_.push_back(op_.shape(values_[i]));
       const ir::Constant* constant = op_.graph().constant(values_[i]);
       const bool changes = before[i] != after[i];
+      if (op_.importer().symbolic(values_[i]) != nullptr) {
+        op_.importer().refuse_count(op_.graph().value(values_[i]).name);
+      }
       if (!changes && constant != nullptr) {
         if (op_.importer().symbolic(values_[i]) != nullptr) {
           fail(ErrorKind::kShape, "a loop reads the size of the batch");

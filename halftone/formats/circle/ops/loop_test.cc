@@ -101,10 +101,25 @@ TEST(LoopInFile, RefusesWhatFilesDoNotHave) {
   alone.add_output(alone.add_node("y", ir::LoopResult{ElementType::kFloat32, {2}, 0}, {bytes}));
   expect_not_written("a record that no loop computes", alone);
 
-  ir::Loop open = doubling();
-  open.trips = kBatch;
-  ir::Graph batch = network_of(open);
-  expect_not_written("a number of iterations that is an open extent", batch);
+  auto copy = std::make_shared<ir::Graph>();
+  copy->add_input("t", ir::dense_type(ElementType::kInt64, ir::Shape{}));
+  const auto row = copy->add_input("row", ir::dense_type(ElementType::kFloat32, {2}));
+  copy->add_output(copy->add_node("copy", ir::Reshape{{2}}, {row}));
+  const auto copies = [&](ir::Dim trips, bool reversed) {
+    const ir::Loop map{
+        .body = copy, .trips = trips, .reads = {{0, reversed}}, .stacks = {{0, reversed}}};
+    ir::Graph graph;
+    const auto values = graph.add_input("x", ir::dense_type(ElementType::kFloat32, {trips, 2}));
+    ir::Tensor yes(ElementType::kBool, ir::Shape{});
+    yes.bytes()[0] = std::byte{1};
+    const auto go = graph.add_constant("go", std::move(yes));
+    const auto record = graph.add_node("loop", map, {go, ir::kAbsent, values});
+    graph.add_output(graph.add_node("y", ir::results_of(map)[0], {record}));
+    return graph;
+  };
+  expect_not_written("as many iterations as samples", copies(ir::kBatch, false));
+  expect_not_written("slices in reverse along an extent that is computed",
+                     copies(ir::dim_of(ir::Extent::symbol("#0")), true));
 
   ir::Graph rows;
   const auto x = rows.add_input("x", ir::dense_type(ElementType::kFloat32, {4, 2}));

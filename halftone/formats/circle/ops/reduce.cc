@@ -55,9 +55,11 @@ void import_arg(OperatorImport& op) {
 
 void import_top_k(OperatorImport& op) {
   const ValueId x = op.numeric(0);
-  const std::vector<std::int64_t> k = op.integers(1);
+  const std::vector<ir::Dim> k = op.requested(1);
   const std::size_t axis = ir::normalized_axis(-1, op.shape(x).rank());
-  check(k.size() == 1 && k[0] >= 0 && k[0] <= op.shape(x)[axis], "k is out of range");
+  const bool is_one = k.size() == 1;
+  check(is_one && (ir::is_expression(k[0]) || (k[0] >= 0 && k[0] <= op.shape(x)[axis])),
+        "k is out of range");
   const ValueId indices =
       op.step(ir::TopK{axis, static_cast<std::size_t>(k[0]), true}, {x}, "indices");
   op.emit(ir::GatherElements{axis}, {x, indices}, 0);

@@ -48,7 +48,7 @@ float number_of(OperatorImport& op, std::size_t i) {
   const ir::Constant* constant = op.graph().constant(op.number(i));
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
   if (tensor == nullptr || tensor->size() != 1) {
-    fail(ErrorKind::kUnsupported, "input " + std::to_string(i) + ": expected a constant number");
+    op.refuse_input(i, "expected a constant number");
   }
   return tensor->as<float>()[0];
 }

@@ -5,6 +5,7 @@
 
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -18,8 +19,9 @@ using ir::ValueId;
 std::size_t leading_axes(const ir::Shape& whole, const ir::Shape& part) {
   std::size_t count = 0;
   for (std::size_t axis = 0; axis < whole.rank(); ++axis) {
-    check(part[axis] == whole[axis] ||
-              (part[axis] >= 0 && whole[axis] >= 0 && part[axis] <= whole[axis]),
+    const bool may_fit =
+        ir::is_expression(whole[axis]) || (whole[axis] >= 0 && part[axis] <= whole[axis]);
+    check(part[axis] == whole[axis] || (part[axis] >= 0 && may_fit),
           "an update " + part.to_string() + " of " + whole.to_string());
     if (part[axis] != whole[axis]) count = axis + 1;
   }
@@ -48,6 +50,29 @@ std::vector<std::int64_t> positions_of(const ir::Shape& part, std::size_t lead) 
   return result;
 }
 
+/// The last indices at which an update may begin, int64 [lead]. Open extents are counted.
+ValueId last_begins(OperatorImport& op, const ir::Shape& whole, const ir::Shape& update,
+                    std::size_t lead) {
+  std::vector<ValueId> parts;
+  std::vector<std::int64_t> known;
+  for (std::size_t axis = 0; axis < lead; ++axis) {
+    const std::string name = "last" + std::to_string(axis);
+    if (!ir::is_expression(whole[axis])) {
+      known.push_back(whole[axis] - update[axis]);
+      parts.push_back(index_constant(op, {known.back()}, {1}));
+      continue;
+    }
+    const ValueId ones =
+        op.step(ir::BroadcastTo{{whole[axis]}}, {index_constant(op, {1}, {})}, name + "/ones");
+    const ValueId count =
+        op.step(ir::Reduce{ir::ReduceKind::kSum, {0}, true}, {ones}, name + "/count");
+    parts.push_back(op.step(ir::Binary{ir::BinaryKind::kSub, {}},
+                            {count, index_constant(op, {update[axis]}, {1})}, name));
+  }
+  if (known.size() == lead) return index_constant(op, known, {static_cast<Dim>(lead)});
+  return parts.size() == 1 ? parts[0] : op.step(ir::Concat{0}, std::move(parts), "last");
+}
+
 void import_update(OperatorImport& op) {
   constexpr Dim kMaxPositions = Dim{1} << 20;
   const ValueId x = op.raw(0);
@@ -58,11 +83,10 @@ void import_update(OperatorImport& op) {
         "expected an update with the axes of the tensor, and an index for each");
   const std::size_t lead = leading_axes(whole, update);
   if (lead == 0) return op.alias(part);
-  std::vector<std::int64_t> last;
   Dim count = 1;
   for (std::size_t axis = 0; axis < lead; ++axis) {
-    check(whole[axis] >= 0, "an update along an open extent");
-    last.push_back(whole[axis] - update[axis]);
+    check((whole[axis] >= 0 || ir::is_expression(whole[axis])) && update[axis] >= 0,
+          "an update along an open extent");
     count *= update[axis];
     check(count <= kMaxPositions, "an update of too many parts");
   }
@@ -73,7 +97,7 @@ void import_update(OperatorImport& op) {
       op.step(ir::Binary{BinaryKind::kMax, {}}, {begin, index_constant(op, {0}, {})}, "above");
   const auto axes = static_cast<Dim>(lead);
   const ValueId bounded = op.step(ir::Binary{BinaryKind::kMin, {}},
-                                  {above, index_constant(op, last, {axes})}, "bounded");
+                                  {above, last_begins(op, whole, update, lead)}, "bounded");
   const std::vector<std::int64_t> positions = positions_of(update, lead);
   op.importer().charge(positions.size() * sizeof(std::int64_t));
   ValueId indices = op.step(ir::Reshape{{1, axes}}, {bounded}, "indices");
