@@ -82,7 +82,7 @@ CASES = [
     ("Range", [SIZE(1), SIZE(9), SIZE(2)], [0, 1, 2], [], {}),
     ("Range", [SIZE(9), SIZE(1), SIZE(-2)], [0, 1, 2], [], {}),
     ("Range", [np.float32(1), np.float32(9), np.float32(2.5)], [0, 1, 2], [], {}),
-    ("NonMaxSuppression", scores(), [], [2, 3, 4], {}),
+    ("NonMaxSuppression", scores(), [2, 3, 4], [], {}),
     ("DFT", [floats(2, 8, 1), SIZE(6)], [], [1], {}),
     ("DFT", [floats(2, 8, 1), SIZE(8), SIZE(1)], [], [1, 2], {"opset": 20}),
     ("STFT", SPECTRUM[:3], [2], [1], {}),

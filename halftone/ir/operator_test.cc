@@ -91,7 +91,7 @@ std::vector<Row> table() {
       {LoopResult{ElementType::kInt8, {2, 3}, 8}, "LoopResult", "int8[2, 3] offset=8", 1, 1},
       {NonZero{}, "NonZero", "", 1, 1},
       {NonMaxSuppression{3, 0.5F, 0.25F, true}, "NonMaxSuppression",
-       "max_per_class=3 iou_threshold=0.500000 score_threshold=0.250000 centers", 2, 2},
+       "max_per_class=3 iou_threshold=0.500000 score_threshold=0.250000 centers", 2, 5},
       {Unique{1, false, UniqueResult::kInverse}, "Unique", "axis=1 inverse", 1, 1},
       {MaxPoolIndex{{2}, plain_window(1)}, "MaxPoolIndex", "kernel=2", 1, 1},
       {RoiAlign{2, 3, 1, 0.5F, true, true}, "RoiAlign",

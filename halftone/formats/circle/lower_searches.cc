@@ -164,7 +164,9 @@ class SuppressionRewrite : SearchRewrite {
     const Dim images = scores[0];
     const Dim classes = scores[1];
     const bool is_one = images == 1 && classes == 1;
-    if (images * classes > kMaxClasses || images * classes == 0 || (is_one && !op_.centers)) return;
+    if (node_.inputs.size() > 2 || images * classes > kMaxClasses || images * classes == 0 ||
+        (is_one && !op_.centers))
+      return;
     const ValueId boxes = op_.centers ? corners() : node_.inputs[0];
     op_.centers = false;
     std::vector<ValueId> found;

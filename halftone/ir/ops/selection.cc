@@ -176,6 +176,44 @@ Tensor evaluate(const NonZero& op, InputTensors inputs) {
 
 std::string attributes(const NonZero& /*op*/) { return ""; }
 
+namespace {
+
+constexpr std::size_t kMaxPerClassInput = 2;
+constexpr std::size_t kIouInput = 3;
+constexpr std::size_t kScoreInput = 4;
+
+template <typename Inputs>
+bool has_input(const Inputs& inputs, std::size_t i) {
+  return i < inputs.size() && inputs[i] != nullptr;
+}
+
+void require_one(InputTypes inputs, std::size_t i, ElementType element) {
+  if (!has_input(inputs, i)) return;
+  const ValueType& type = *inputs[i];
+  require(type.is_dense(element) && type.shape.is_static() && type.shape.element_count() == 1,
+          "input " + std::to_string(i) + ": expected one " + std::string(to_string(element)) +
+              ", found " + type.to_string());
+}
+
+void require_iou_threshold(float threshold) {
+  require(threshold >= 0 && threshold <= 1,
+          "iou_threshold: expected 0 to 1, found " + std::to_string(threshold));
+}
+
+/// The operator with what its inputs say in place of attributes.
+NonMaxSuppression with_inputs(NonMaxSuppression op, InputTensors inputs) {
+  if (has_input(inputs, kMaxPerClassInput)) {
+    const std::int64_t most = inputs[kMaxPerClassInput]->as<std::int64_t>()[0];
+    op.max_per_class = static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
+  }
+  if (has_input(inputs, kIouInput)) op.iou_threshold = inputs[kIouInput]->as<float>()[0];
+  if (has_input(inputs, kScoreInput)) op.score_threshold = inputs[kScoreInput]->as<float>()[0];
+  require_iou_threshold(op.iou_threshold);
+  return op;
+}
+
+}  // namespace
+
 ValueType infer_types(const NonMaxSuppression& op, InputTypes inputs) {
   require_float(inputs, 0);
   require_float(inputs, 1);
@@ -184,17 +222,21 @@ ValueType infer_types(const NonMaxSuppression& op, InputTypes inputs) {
   require(boxes.rank() == 3 && scores.rank() == 3 && may_be_equal(boxes[0], scores[0]) &&
               may_be_equal(boxes[1], scores[2]) && may_be_equal(boxes[2], 4),
           "scores " + scores.to_string() + " do not fit boxes " + boxes.to_string());
-  require(op.iou_threshold >= 0 && op.iou_threshold <= 1,
-          "iou_threshold: expected 0 to 1, found " + std::to_string(op.iou_threshold));
+  require_one(inputs, kMaxPerClassInput, ElementType::kInt64);
+  require_one(inputs, kIouInput, ElementType::kFloat32);
+  require_one(inputs, kScoreInput, ElementType::kFloat32);
+  require_iou_threshold(op.iou_threshold);
+  const auto all = static_cast<std::size_t>(std::int64_t{1} << 40);
   const auto most = static_cast<std::int64_t>(
-      std::min(op.max_per_class, static_cast<std::size_t>(std::int64_t{1} << 40)));
+      has_input(inputs, kMaxPerClassInput) ? all : std::min(op.max_per_class, all));
   const Extent each = Extent::least(most, extent_of(boxes[1]));
   return dense_type(ElementType::kInt64,
                     {dim_of(extent_of(scores[0]) * extent_of(scores[1]) * each), 3});
 }
 
-Tensor evaluate(const NonMaxSuppression& op, InputTensors inputs) {
-  Tensor result = output_tensor(op, inputs);
+Tensor evaluate(const NonMaxSuppression& attributes, InputTensors inputs) {
+  const NonMaxSuppression op = with_inputs(attributes, inputs);
+  Tensor result = output_tensor(attributes, inputs);
   const auto y = result.as<std::int64_t>();
   std::ranges::fill(y, -1);
   const Shape& shape = inputs[1]->shape();

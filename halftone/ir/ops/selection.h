@@ -25,12 +25,13 @@ struct NonZero {
 /// equal scores the first box comes first. Inputs: boxes [N, S, 4], scores [N, C, S], float32. A
 /// box is selected if its score exceeds the threshold and its intersection over union with no
 /// selected box of its class exceeds iou_threshold. Boxes are two opposite corners (y, x, y, x), or
-/// (centre x, centre y, width, height).
+/// (centre x, centre y, width, height). Three more inputs of one element may take the place of the
+/// attributes max_per_class (int64, with N C S rows), iou_threshold and score_threshold (float32).
 /// Source: ONNX's NonMaxSuppression as ONNX Runtime computes it.
 struct NonMaxSuppression {
   static constexpr std::string_view kName = "NonMaxSuppression";
   static constexpr std::size_t kMinInputs = 2;
-  static constexpr std::size_t kMaxInputs = 2;
+  static constexpr std::size_t kMaxInputs = 5;
   std::size_t max_per_class = 0;
   float iou_threshold = 0;
   /// -infinity: all boxes.

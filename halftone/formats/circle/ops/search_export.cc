@@ -123,6 +123,7 @@ TensorIndex flat_input(Exporter& exporter, const ir::Node& node, std::size_t inp
 void write_suppression(Exporter& exporter, const ir::Node& node, const ir::NonMaxSuppression& op) {
   const ir::Shape scores = type_of(exporter, node.inputs[1]).shape;
   const ir::Shape result = type_of(exporter, node.output).shape;
+  if (node.inputs.size() > 2) fail(ErrorKind::kUnsupported, "a limit or thresholds as inputs");
   if (scores[0] != 1 || scores[1] != 1 || !result.is_static() || !scores.is_static()) {
     fail(ErrorKind::kUnsupported, "more than 1024 images and classes, or open extents");
   }

@@ -91,6 +91,8 @@ TEST(Searches, AreRefusedWhereFilesHaveNone) {
   expect_node_in_no_file("an iou_threshold of 1", ir::NonMaxSuppression{2, 1}, {boxes, scores(1)});
   expect_node_in_no_file("more than 1024 images and classes", ir::NonMaxSuppression{2, 0.5F},
                          {boxes, scores(1025)});
+  expect_node_in_no_file("a limit or thresholds as inputs", ir::NonMaxSuppression{},
+                         {boxes, scores(1), ir::dense_type(ElementType::kInt64, {1})});
   expect_no_file(
       "steps along an open extent", found_elements([](ir::Graph& made, ValueId y, Dim count) {
         return made.add_node("back", ir::Slice{0, 0, 2, static_cast<std::size_t>(count)}, {y});

@@ -48,10 +48,17 @@ void export_operator(Exporter& exporter, const Node& node, const ir::NonZero& /*
 void export_operator(Exporter& exporter, const Node& node, const ir::NonMaxSuppression& op) {
   check_readers(exporter, node);
   const auto most = static_cast<std::int64_t>(op.max_per_class);
-  std::vector<std::string> inputs = {exporter.read(node.inputs[0]), exporter.read(node.inputs[1]),
-                                     exporter.add_integers("most", {most}),
-                                     exporter.add_scalar("iou_threshold", op.iou_threshold)};
-  if (std::isfinite(op.score_threshold)) {
+  const auto is_computed = [&](std::size_t i) {
+    return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
+  };
+  std::vector<std::string> inputs = {exporter.read(node.inputs[0]), exporter.read(node.inputs[1])};
+  inputs.push_back(is_computed(2) ? exporter.read(node.inputs[2])
+                                  : exporter.add_integers("most", {most}));
+  inputs.push_back(is_computed(3) ? exporter.read(node.inputs[3])
+                                  : exporter.add_scalar("iou_threshold", op.iou_threshold));
+  if (is_computed(4)) {
+    inputs.push_back(exporter.read(node.inputs[4]));
+  } else if (std::isfinite(op.score_threshold)) {
     inputs.push_back(exporter.add_scalar("score_threshold", op.score_threshold));
   }
   NodeProto& proto = exporter.add_node("NonMaxSuppression", inputs, exporter.name(node.output));

@@ -101,12 +101,21 @@ void build_compress(NodeBuilder& node) {
 /// The selected boxes [count, 3]: image, class and index of each.
 void build_non_max_suppression(NodeBuilder& node) {
   ir::NonMaxSuppression op;
-  const std::int64_t most = node.has_input(2) ? number_input(node, 2) : 0;
-  op.max_per_class = static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
-  if (node.has_input(3)) op.iou_threshold = node.scalar_input(3);
-  if (node.has_input(4)) op.score_threshold = node.scalar_input(4);
+  std::vector<ValueId> inputs{node.input(0), node.input(1)};
+  for (std::size_t i = 2; i < 5; ++i) {
+    inputs.push_back(node.has_input(i) ? node.input(i) : ir::kAbsent);
+    if (node.has_input(i) && node.constant(inputs[i]) != nullptr) inputs[i] = ir::kAbsent;
+  }
+  const auto known = [&](std::size_t i) { return node.has_input(i) && inputs[i] == ir::kAbsent; };
+  if (known(2)) {
+    const std::int64_t most = number_input(node, 2);
+    op.max_per_class = static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
+  }
+  if (known(3)) op.iou_threshold = node.scalar_input(3);
+  if (known(4)) op.score_threshold = node.scalar_input(4);
   op.centers = node.int_attribute("center_point_box", 0) != 0;
-  const ValueId all = node.emit(op, {node.input(0), node.input(1)}, "all");
+  while (inputs.back() == ir::kAbsent) inputs.pop_back();
+  const ValueId all = node.emit(op, std::move(inputs), "all");
   node.set_output(0, first_of(node, all, 0, count_of(node, line_of(node, all, 1))));
 }
 
