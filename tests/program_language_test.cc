@@ -309,6 +309,23 @@ TEST_F(ProgramStories, HaveTheSameBitsOnEveryProcessor) {
   }
 }
 
+/// A file of two precisions, in both.
+TEST_F(ProgramStories, AreReadInTwoPrecisions) {
+  const std::string small = path("two.safetensors");
+  (void)run_well("quantize " + model_ + " -o " + small + " -q --nested 3,4 --text " + write_text() +
+                 " --sample-tokens 32 --samples 12 --tensor '*.ffn_down.weight=keep'");
+  const auto tokens = [&](const std::string& bits) {
+    const std::string options = " --json -n 20 --temperature 0 " + kOnce;
+    return json::parse(run_well("generate " + small + options + bits).out)["tokens"];
+  };
+  EXPECT_EQ(tokens(""), tokens("--bits 4"));
+  EXPECT_NE(tokens("--bits 4"), tokens("--bits 3"));
+  EXPECT_THAT(run_well("inspect " + small).out, HasSubstr("nested3+4"));
+  expect_failure("generate " + small + " --bits 2", 2, "--bits: Value 2 not in range 3 to 4");
+  expect_failure("generate " + model_ + " -p a --bits 3", 2, "expected a file of two precisions");
+  expect_failure("quantize " + model_ + " -o " + path("b") + " --nested 2,4", 2, "nested");
+}
+
 TEST_F(ProgramStories, AreTurnedIntoVectors) {
   const std::string embed = "embed " + model_ + " --json ";
   const json alone = json::parse(run_well(embed + "-p \"The cat sleeps.\"").out)["vectors"][0];

@@ -231,6 +231,9 @@ TEST(DataExtents, OfStagesHaveSensitivities) {
   for (const auto& choice : costs.choices) {
     ASSERT_EQ(choice.layers.size(), 2U);
     EXPECT_GT(choice.layers[1].sqnr_db.value_or(0), 0) << choice.name;
+    ASSERT_EQ(choice.units.size(), 2U);
+    EXPECT_GT(choice.units[0].loss, 0) << choice.name;
+    EXPECT_GT(choice.units[1].loss, 0) << choice.name;
   }
   const auto own = sensitivity_of(Network(quantize(plain, data, {}).graph), plain, data, {});
   ASSERT_EQ(own.layers.size(), 2U);

@@ -135,7 +135,7 @@ TEST(LoopBodies, ThatNoSampleReachesStayFloat) {
   }
   const LoopBodies bodies = quantize_bodies(graph, sequences(), recipe_of(4, 8), {});
   EXPECT_TRUE(bodies.graphs.empty());
-  EXPECT_THAT(bodies.warnings, ElementsAre(HasSubstr("no sample reaches an iteration")));
+  EXPECT_THAT(bodies.rows.warnings, ElementsAre(HasSubstr("no sample reaches an iteration")));
 }
 
 }  // namespace

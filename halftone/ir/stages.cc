@@ -133,26 +133,22 @@ std::vector<Definition> first_definitions(const Graph& graph) {
   return first;
 }
 
-/// Which values a layer computes, or follow one.
-std::vector<bool> behind_layers(const Graph& graph) {
-  std::vector<bool> behind(graph.num_values(), false);
-  for (const NodeId id : graph.topological_order()) {
-    const Node& node = graph.node(id);
-    behind[index(node.output)] = traits_of(node.op).layer != LayerKind::kNone ||
-                                 std::ranges::any_of(node.inputs, [&](ValueId input) {
-                                   return input != kAbsent && behind[index(input)];
-                                 });
-  }
-  return behind;
+/// How many layers a value depends on.
+std::ptrdiff_t layers_before(const Graph& graph, ValueId value) {
+  Graph part = graph;
+  part.set_outputs({value});
+  part.remove_unused_nodes();
+  return std::ranges::count_if(part.topological_order(), [&](NodeId id) {
+    return traits_of(part.node(id).op).layer != LayerKind::kNone;
+  });
 }
 
-/// What is compared comes first: float32 values behind layers, other ones, then other types.
+/// What is compared comes first: the float32 value that most layers compute, then other ones, then
+/// other types.
 void put_floats_first(Graph& graph) {
-  const std::vector<bool> behind = behind_layers(graph);
   std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  std::ranges::stable_sort(outputs, {}, [&](ValueId id) {
-    if (!graph.value(id).type.is_dense(ElementType::kFloat32)) return 2;
-    return behind[index(id)] ? 0 : 1;
+  std::ranges::stable_sort(outputs, {}, [&](ValueId id) -> std::ptrdiff_t {
+    return graph.value(id).type.is_dense(ElementType::kFloat32) ? -layers_before(graph, id) : 1;
   });
   graph.set_outputs(std::move(outputs));
 }

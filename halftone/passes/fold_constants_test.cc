@@ -49,7 +49,7 @@ TEST(FoldConstants, LeavesLoopsToTheirPlans) {
   yes.bytes()[0] = std::byte{1};
   const ValueId go = sum.graph.add_constant("go", std::move(yes));
   const ValueId first = sum.graph.add_constant("first", floats({2}, {1, 2}));
-  const ir::Loop loop{.body = body, .trips = kBatch, .keeps = {true}};
+  const ir::Loop loop{.body = body, .trips = 3, .keeps = {true}};
   const ValueId record = sum.graph.add_node("loop", loop, {go, ir::kAbsent, first});
   sum.finish(sum.graph.add_node("last", ir::results_of(loop)[0], {record}));
   EXPECT_FALSE(test::run_checked(sum.graph, fold));

@@ -210,10 +210,10 @@ def quantize(
     network = as_model(model, example, data)
     skipped = names_to_skip(skip, network)
     rules = recipe_of(recipe, settings, skipped, bits)  # which refuses wrong ones early
-    if output is not None:
-        native.check_output(network._network, os.fsdecode(output))
     inputs = input_names(network)
     samples = samples_of(data, inputs, DataOptions(limit, scale, split))
+    if output is not None:
+        native.check_output(network._network, samples, os.fsdecode(output))
     file = "" if output is None else os.fsdecode(output)
     with Progress(progress) as callback:
         how = native.QuantizeArguments(workers, callback, seed, memory, full_integer or "")

@@ -153,9 +153,9 @@ def train(
     set_fields(how, options)
     how.threads = check_threads(threads)
     network = as_model(model, example, data)
-    if output is not None:
-        native.check_output(network._network, os.fsdecode(output))
     samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)
+    if output is not None:
+        native.check_output(network._network, samples, os.fsdecode(output))
     with Progress(progress) as callback:
         _set_callbacks(how, callback, on_epoch)
         return _finished(module.train(network._network, samples, keep, how), network, output)
@@ -255,9 +255,9 @@ def distill(
     how.threads = check_threads(threads)
     several = list(teacher) if isinstance(teacher, (list, tuple)) else [teacher]
     teachers = [network if each is None else as_model(each) for each in several]
-    if output is not None:
-        native.check_output(network._network, os.fsdecode(output))
     samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)
+    if output is not None:
+        native.check_output(network._network, samples, os.fsdecode(output))
     student = None if teacher is None else network._network
     with Progress(progress) as callback:
         _set_callbacks(how, callback, on_epoch)

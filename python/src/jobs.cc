@@ -19,6 +19,7 @@
 #include "halftone/api/presets.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
+#include "halftone/api/sample_shapes.h"
 #include "halftone/compress/recipe_fields.h"
 #include "halftone/report/report.h"
 #include "python/src/bind.h"
@@ -172,11 +173,11 @@ void bind_jobs(nb::module_& module) {
              nb::arg("seconds"), nb::arg("explain"), nb::arg("how"));
   module.def(
       "check_output",
-      [](const Network& network, const std::filesystem::path& output) {
+      [](const Network& network, const Samples& samples, const std::filesystem::path& output) {
         const nb::gil_scoped_release no_gil;
-        check_output(output, network);
+        check_output(output, with_samples(network, samples.dataset.parts()[0]));
       },
-      nb::arg("network"), nb::arg("output"));
+      nb::arg("network"), nb::arg("samples"), nb::arg("output"));
 }
 
 }  // namespace halftone::python

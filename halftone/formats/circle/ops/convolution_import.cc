@@ -145,10 +145,15 @@ ir::ConvTranspose transposed_layer(ir::Window window, schema::Padding padding,
   return conv;
 }
 
+/// The shape of the output, whose batch the file may compute.
+std::vector<Dim> output_shape(OperatorImport& op) {
+  return op.is_computed(0) ? op.integers(0) : op.extents(0);
+}
+
 void import_transpose_conv(OperatorImport& op) {
   const auto* options = op.options<schema::TransposeConvOptions>();
   check(options != nullptr, "has no options");
-  const std::vector<std::int64_t> target = op.integers(0);
+  const std::vector<Dim> target = output_shape(op);
   std::vector<ValueId> inputs = {op.number(2), op.number(1)};
   const ir::Shape image = op.shape(inputs[0]);
   const ir::Shape filter = op.shape(inputs[1]);
@@ -227,7 +232,7 @@ void import_conv_3d(OperatorImport& op) {
 void import_conv_3d_transpose(OperatorImport& op) {
   const auto* options = op.options<schema::Conv3DOptions>();
   check(options != nullptr, "has no options");
-  const std::vector<std::int64_t> target = op.integers(0);
+  const std::vector<Dim> target = output_shape(op);
   const ValueId x = op.number(2);
   std::vector<ValueId> inputs = {x, op.transposed_number(1, {3, 0, 1, 2, 4})};
   const ir::Shape image = op.shape(x);

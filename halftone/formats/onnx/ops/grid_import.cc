@@ -219,10 +219,9 @@ void build_affine_grid(NodeBuilder& node) {
   const ir::Shape shape = node.type(theta).shape;
   std::vector<Dim> extents;
   for (std::size_t i = 2; stated && i < stated->values.size(); ++i) {
-    if (!stated->values[i].is_number()) node.refuse_input(1, "expected a known size");
     extents.push_back(checked_dim(stated->values[i]));
   }
-  if (!stated) node.refuse_input(1, "expected a known size");
+  if (!stated) node.refuse_input(1, "expected a size that follows from extents");
   const auto axes = static_cast<Dim>(extents.size());
   const bool fits =
       shape.rank() == 3 && (axes == 2 || axes == 3) && shape[1] == axes && shape[2] == axes + 1 &&

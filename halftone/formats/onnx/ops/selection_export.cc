@@ -111,6 +111,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::MaxRoiPool&
 void export_operator(Exporter& exporter, const Node& node, const ir::MaxPoolIndex& op) {
   const ir::Shape& x = exporter.graph().value(node.inputs[0]).type.shape;
   const auto extents = ir::spatial_extents(x);
+  if (ir::depends_on_batch(x[0])) unsupported("indices of maxima in " + x.to_string());
   if (std::ranges::any_of(op.window.pads_before, ir::is_expression)) {
     unsupported("indices of maxima with padding that follows open extents");
   }
