@@ -35,8 +35,8 @@ Fields fields_of(v0::LanguageModelOptions& o) {
        "A smaller language model with the same tokens, which guesses what is verified at once: "
        "faster where it guesses well, and the same text"},
       {"bits", &o.bits,
-       "Bits of a weight, of a file that `quantize --nested 3,4` has written (default: 4, or as "
-       "the file has)",
+       "Bits of a weight, of a file of two precisions, which quantize writes with --nested "
+       "(default: 4, or as the file has)",
        Range::between(3, 4)},
       device_field(o.device),
       {"float_activations", &o.float_activations,

@@ -75,7 +75,7 @@ def test_two_precisions_in_one_file(files: Path, tmp_path: Path, program: Progra
     small = tmp_path / "nested.safetensors"
     report = quantized(files, small, nested="3,4")
     assert {"nested3+4", "int4/64"} <= {matrix.type for matrix in report.matrices}
-    assert report.bits == 4.25
+    assert report.weight_bits == 4.25
 
     def logits(bits: int | None) -> np.ndarray:
         model = ht.LanguageModel.open(small, bits=bits)
