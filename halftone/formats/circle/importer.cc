@@ -347,9 +347,7 @@ void Importer::set_symbolic(ir::ValueId constant, ir::Tensor extents) {
   const auto dims = extents.as<std::int64_t>();
   const auto found = numbers.as<std::int64_t>();
   if (std::ranges::equal(found, dims)) return;  // no extent is the batch
-  if (!std::ranges::equal(found, dims, is_same)) {
-    fail(ErrorKind::kShape, "numbers that depend on the batch in another way than by a factor");
-  }
+  if (!std::ranges::equal(found, dims, is_same)) refuse_count(graph_.value(constant).name);
   symbolic_.insert_or_assign(constant, std::move(extents));
 }
 

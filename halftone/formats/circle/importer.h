@@ -200,7 +200,7 @@ class OperatorImport {
   /// have the same type and quantization, otherwise float32.
   std::vector<ir::ValueId> elements(std::size_t first, std::size_t count = 1);
   /// A constant input of integers.
-  /// @throws Error kUnsupported if it is computed; kShape if it depends on the batch
+  /// @throws Error kUnsupported if it is computed; kShape as refuse_count()
   std::vector<std::int64_t> integers(std::size_t i);
   /// @throws Error kUnsupported "input 1: EXPECTED, found 'axis', which the network computes"
   [[noreturn]] void refuse_input(std::size_t i, const std::string& expected);

@@ -141,7 +141,7 @@ void OperatorImport::refuse_input(std::size_t i, const std::string& expected) {
 
 std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
   if (importer_.symbolic(raw(i)) != nullptr) {
-    fail(ErrorKind::kShape, "input " + std::to_string(i) + " depends on the batch");
+    importer_.refuse_count(graph().value(raw(i)).name);
   }
   const ir::Constant* constant = graph().constant(raw(i));
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
@@ -230,7 +230,7 @@ std::optional<ir::Tensor> OperatorImport::symbolic_result(
     return id != ir::kAbsent && importer_.symbolic(id) != nullptr;
   };
   if (std::ranges::none_of(node.inputs, is_symbolic)) return std::nullopt;
-  if (!is_known) fail(ErrorKind::kShape, "computes with the batch");
+  if (!is_known) importer_.refuse_count(importer_.graph().value(node.output).name);
   std::vector<ir::Tensor> forms;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::Tensor* form = importer_.symbolic(node.inputs[i]);

@@ -37,7 +37,7 @@ void expect_refused(ErrorKind kind, const char* text, const std::vector<std::byt
   expect_error(kind, text, [&] { import_circle(file); });
 }
 
-TEST(Range, OfTheBatchHasThatOfTheFile) {
+TEST(Range, OfTheBatchCountsSamples) {
   FileBuilder file;
   const auto x = file.tensor({{3, 2}});
   auto& input = *file.model().subgraphs[0]->tensors[0];
@@ -52,9 +52,14 @@ TEST(Range, OfTheBatchHasThatOfTheFile) {
       file.computed(OperatorCode::kRange, {file.tensor(whole(0)), limit, file.tensor(whole(1))},
                     {{3}, TensorType::INT32});
   file.ends({x}, {y});
-  const ir::Graph graph = import_circle(file.bytes());
-  const auto outputs = run_reference(graph, ir::test::list(floats({3, 2}, {1, 2, 3, 4, 5, 6})));
-  EXPECT_THAT(elements<std::int32_t>(outputs[0]), ElementsAre(0, 1, 2));
+  expect_error(ErrorKind::kShape, "computes with the number of samples",
+               [&] { import_circle(file.bytes()); });
+  ImportOptions options;
+  options.shapes[input.name] = {4, 2};
+  const ir::Graph graph = import_circle(file.bytes(), options);
+  const auto outputs =
+      run_reference(graph, ir::test::list(floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})));
+  EXPECT_THAT(elements<std::int32_t>(outputs[0]), ElementsAre(0, 1, 2, 3));
 }
 
 TEST(Range, RefusesEndsOutOfRange) {

@@ -86,6 +86,9 @@ void import_mirror_pad(OperatorImport& op) {
   op.alias(x);
 }
 
+/// Whether an extent is a multiple of the number of samples.
+bool counts_samples(Dim extent) { return ir::is_batch(extent) && !ir::is_expression(extent); }
+
 /// Repeats axes of one element for every sample of the batch: TILE by the extents of a shape.
 ValueId repeated(OperatorImport& op, ValueId x, std::span<const Dim> repeats) {
   std::vector<Dim> dims(op.shape(x).dims().begin(), op.shape(x).dims().end());
@@ -94,6 +97,8 @@ ValueId repeated(OperatorImport& op, ValueId x, std::span<const Dim> repeats) {
   }
   const ir::Shape target(std::move(dims));
   if (op.shape(x) == target) return x;
+  const bool mixes = std::ranges::count_if(target.dims(), counts_samples) > 1;
+  if (mixes) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
   return op.step(ir::BroadcastTo{target}, {x}, "batch");
 }
 
@@ -101,24 +106,30 @@ void import_tile(OperatorImport& op) {
   const ValueId first = op.elements(0).front();
   const std::vector<Dim> extents = op.extents(1);
   const ValueId x = repeated(op, first, extents);
-  std::vector<std::size_t> repeats = counts(op.requested(1));
+  std::vector<Dim> repeats = extents;
   check(repeats.size() == op.shape(x).rank(), "expected a number for each axis");
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     if (op.shape(x)[i] != op.shape(first)[i]) repeats[i] = 1;
+    if (counts_samples(repeats[i])) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
   }
-  op.emit(ir::Tile{std::move(repeats)}, {x});
+  op.emit(ir::Tile{counts(repeats)}, {x});
+}
+
+/// The extents of input i, none of which is negative.
+ir::Shape counted_shape(OperatorImport& op, std::size_t i) {
+  const bool is_number = !op.is_computed(i) && op.importer().symbolic(op.raw(i)) == nullptr;
+  if (is_number) static_cast<void>(counts(op.integers(i)));
+  return ir::Shape(op.extents(i));
 }
 
 void import_broadcast_to(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
-  if (!op.is_computed(1)) static_cast<void>(counts(op.integers(1)));
-  op.emit(ir::BroadcastTo{ir::Shape(op.extents(1))}, {x});
+  op.emit(ir::BroadcastTo{counted_shape(op, 1)}, {x});
 }
 
 /// A value repeated for every element of a shape.
 void import_fill(OperatorImport& op) {
-  if (!op.is_computed(0)) static_cast<void>(counts(op.integers(0)));
-  op.emit(ir::BroadcastTo{ir::Shape(op.extents(0))}, {op.elements(1).front()});
+  op.emit(ir::BroadcastTo{counted_shape(op, 0)}, {op.elements(1).front()});
 }
 
 /// Reverses one axis at a time.
@@ -129,7 +140,7 @@ void import_reverse(OperatorImport& op) {
   if (axes.empty()) return op.alias(x);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = ir::normalized_axis(axes[i], shape.rank());
-    if (shape[axis] < 0) fail(ErrorKind::kShape, "cannot reverse the batch");
+    if (shape[axis] < 0) op.importer().refuse_count(op.graph().value(x).name);
     const auto count = static_cast<std::size_t>(shape[axis]);
     const ir::Slice slice{axis, count == 0 ? 0 : count - 1, -1, count};
     if (i + 1 == axes.size()) return op.emit(slice, {x});

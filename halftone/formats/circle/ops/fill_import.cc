@@ -60,7 +60,7 @@ ir::Tensor constant_range(OperatorImport& op) {
   std::array<const ir::Tensor*, 3> ends = {};
   for (std::size_t i = 0; i < 3; ++i) {
     if (op.importer().symbolic(op.raw(i)) != nullptr) {
-      fail(ErrorKind::kShape, "a range as long as the batch");
+      op.importer().refuse_count(op.graph().value(op.raw(i)).name);
     }
     ends[i] = &std::get<ir::Tensor>(*op.graph().constant(op.raw(i)));
     check(ends[i]->size() == 1 && ends[i]->element() == ends[0]->element(),
@@ -108,10 +108,6 @@ void import_open_range(OperatorImport& op) {
 
 void import_range(OperatorImport& op) {
   if (op.is_computed(0) || op.is_computed(1) || op.is_computed(2)) return import_open_range(op);
-  // Nothing sums along the batch; the file is read with the batch that it has.
-  if (op.importer().symbolic(op.raw(1)) != nullptr) {
-    fail(ErrorKind::kShape, "a range of the batch");
-  }
   op.alias(op.graph().add_constant("range", constant_range(op)));
 }
 
@@ -132,7 +128,12 @@ void import_broadcast_args(OperatorImport& op) {
     return x;
   };
   const std::vector<Dim> open = merged(std::move(a), std::move(b));
-  const std::vector<Dim> known = merged(op.integers(0), op.integers(1));
+  const auto example = [&](std::size_t i) {
+    const auto& constant = std::get<ir::Tensor>(*op.graph().constant(op.raw(i)));
+    const ir::Tensor wide = constant.cast(ElementType::kInt64);
+    return std::vector<Dim>(wide.as<Dim>().begin(), wide.as<Dim>().end());
+  };
+  const std::vector<Dim> known = merged(example(0), example(1));
   const ir::Shape shape{static_cast<Dim>(known.size())};
   ir::Tensor numbers = ir::Tensor::from<Dim>(shape, std::span(known));
   const ElementType element = op.graph().value(op.raw(0)).type.encoding.element;

@@ -69,9 +69,6 @@ class LoopImport {
         op_.importer().refuse_count(op_.graph().value(values_[i]).name);
       }
       if (!changes && constant != nullptr) {
-        if (op_.importer().symbolic(values_[i]) != nullptr) {
-          fail(ErrorKind::kShape, "a loop reads the size of the batch");
-        }
         constants_[i] = std::get<ir::Tensor>(*constant).clone();
         continue;
       }
