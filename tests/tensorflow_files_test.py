@@ -84,6 +84,18 @@ FUNCTIONS = [
      lambda x: x + tf.constant(numbers(32, 6))[:tf.shape(x)[1]]),
     ("twice the size", (1, None, None, 3), [(1, 4, 6, 3), (1, 5, 3, 3), (1, 8, 8, 3)],
      lambda x: tf.image.resize(x, tf.shape(x)[1:3] * 2)),
+    *((f"samples: {name}", (None, 6), [(1, 6), (3, 6), (5, 6)], f) for name, f in [
+        ("number", lambda x: x * tf.cast(tf.shape(x)[0], tf.float32)),
+        ("range", lambda x: x * tf.cast(tf.range(tf.shape(x)[0]), tf.float32)[:, None]),
+        ("last", lambda x: (x @ MATRIX)[-3:]),
+        ("half", lambda x: (x @ MATRIX)[:tf.shape(x)[0] // 2 + 1]),
+        ("backward", lambda x: (x @ MATRIX)[::-1]),
+        ("columns", lambda x: tf.tile(x[:, :1], [1, tf.shape(x)[0]])),
+        ("padded", lambda x: tf.pad(x, [[0, 0], [0, tf.shape(x)[0]]])),
+        ("one hot", lambda x: tf.one_hot(tf.argmax(x, 1), tf.shape(x)[0])),
+        ("best", lambda x: tf.math.top_k(x, k=tf.minimum(tf.shape(x)[0], 2))[0]),
+        ("token", lambda x: tf.concat([tf.broadcast_to(MATRIX[:1], tf.shape(x)), x], 1)),
+    ]),
 ]
 
 

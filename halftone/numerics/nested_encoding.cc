@@ -20,10 +20,10 @@ const SystemEncoding& first_bits() {
 
 constexpr std::array<std::int8_t, 16> nested_levels() {
   std::array<std::int8_t, 16> levels{};
-  for (int k = 0; k < kFirstLevels; ++k) {
-    const int centre = 4 * (k - kFirstLevels / 2);
-    levels[static_cast<std::size_t>(2 * k)] = static_cast<std::int8_t>(centre - 1);
-    levels[static_cast<std::size_t>(2 * k + 1)] = static_cast<std::int8_t>(centre + 1);
+  int centre = -2 * kFirstLevels;
+  for (std::size_t k = 0; k < levels.size(); k += 2, centre += 4) {
+    levels[k] = static_cast<std::int8_t>(centre - 1);
+    levels[k + 1] = static_cast<std::int8_t>(centre + 1);
   }
   return levels;
 }

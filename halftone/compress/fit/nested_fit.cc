@@ -44,7 +44,7 @@ GroupFit fit_nested(MatrixView<const float> weights, const Metric<float>& metric
                     const MatrixFitOptions& options) {
   check_group_options(options);
   check_group_weights(weights, metric);
-  GroupCodes pairs = numerics::first_bits_encoding();
+  GroupCodes pairs = static_cast<const GroupCodes&>(numerics::first_bits_encoding());
   pairs.numbers = {};
   pairs.group *= kStreams;
   const std::vector<float> both = both_streams(weights);

@@ -171,7 +171,7 @@ class ParameterChoices {
 
 }  // namespace
 
-Choices parameter_choices(Grammar& grammar, const ToolParameters& notation, Choices middle,
+Choices parameter_choices(Grammar& grammar, const ToolParameters& notation, const Choices& middle,
                           const ToolFunction& function) {
   return ParameterChoices(grammar, notation, parameters_of(function))(middle);
 }

@@ -13,7 +13,7 @@ namespace halftone::lm {
 /// @param middle  in front of the first key
 /// @throws Error as parameters_of() and grammar_of_schema(); kUnsupported if a parameter must be a
 ///         string whose length, format or pattern the schema says; kUsage if no arguments fit
-Choices parameter_choices(Grammar& grammar, const ToolParameters& notation, Choices middle,
+Choices parameter_choices(Grammar& grammar, const ToolParameters& notation, const Choices& middle,
                           const ToolFunction& function);
 
 }  // namespace halftone::lm

@@ -145,7 +145,7 @@ std::string part_of(const Experts& x, std::size_t input, Dim expert, const std::
 /// Adds rows w' + b of an expert.
 std::string add_layer(const Experts& x, const LayerInputs& in, Dim expert, const std::string& rows,
                       Dim inputs) {
-  const std::string name = "expert" + std::to_string(expert) + "/" + std::to_string(in.weights);
+  std::string name = "expert" + std::to_string(expert) + "/" + std::to_string(in.weights);
   const std::string weights = in.scales == 0 ? part_of(x, in.weights, expert, name + "/weights")
                                              : decoded_weights(x, in, expert, inputs, name);
   const std::string bias = part_of(x, in.bias, expert, name + "/bias");

@@ -162,13 +162,13 @@ void build_multi_head_attention(NodeBuilder& node) {
 /// Attention of one step to a cache, which a file may share between runs: then it has a number of
 /// steps in use, behind which the new one goes.
 void build_masked_attention(NodeBuilder& node) {
-  enum : std::size_t { kMask = 3, kScores, kPastKey, kPastValue, kUsed, kBeams, kOrder, kBias };
+  enum : std::size_t { kMask = 3, kScores, kPastKey, kPastValue, kUsed, kBeams, kOrder, kBiases };
   if (node.has_output(3)) NodeBuilder::unsupported("scores as an output");
   if (node.has_input(kOrder)) NodeBuilder::unsupported("cache_indirection");
   Function function(node, kAttentionOpset);
   const bool shares = node.int_attribute("past_present_share_buffer", 0) != 0;
   Function::Names inputs{function.in(0),        function.in(1),         function.in(2),
-                         function.in(kBias),    function.in(kMask),     function.in(kScores),
+                         function.in(kBiases),  function.in(kMask),     function.in(kScores),
                          function.in(kPastKey), function.in(kPastValue)};
   const Dim used = shares && node.has_input(kUsed) ? number_input(node, kUsed) : 0;
   for (std::size_t i = 6; shares && i < inputs.size(); ++i) {
