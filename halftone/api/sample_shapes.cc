@@ -62,7 +62,7 @@ std::vector<std::size_t> open_axes(const ir::Shape& input) {
   for (std::size_t axis = 0; axis < input.rank(); ++axis) {
     if (ir::is_expression(input[axis])) axes.push_back(axis);
   }
-  std::ranges::stable_partition(axes, [&](std::size_t axis) {
+  std::stable_partition(axes.begin(), axes.end(), [&](std::size_t axis) {
     const std::string name = ir::to_string(input[axis]);
     return name == "'N'" || name == "B" || name.find("batch") != std::string::npos;
   });

@@ -224,8 +224,8 @@ class OperatorImport {
   /// The extent of an axis of which a part is taken. For the batch, a number that no file has: only
   /// the whole has as many.
   [[nodiscard]] static ir::Dim whole_extent(ir::Dim extent) {
-    constexpr ir::Dim kBatch = ir::Dim{1} << 32;
-    return ir::is_batch(extent) ? -extent * kBatch : extent;
+    constexpr ir::Dim kManySamples = ir::Dim{1} << 32;
+    return ir::is_batch(extent) ? -extent * kManySamples : extent;
   }
   /// As requested(), for positions along axes: the batch is that of whole_extent().
   std::vector<std::int64_t> positions(std::size_t i);
