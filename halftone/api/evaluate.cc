@@ -8,8 +8,8 @@
 
 namespace halftone {
 
-compress::Evaluation evaluate(Network network, const data::Dataset& data, const Network* reference,
-                              compress::EvaluateSettings options) {
+compress::Evaluation evaluate(const Network& network, const data::Dataset& data,
+                              const Network* reference, compress::EvaluateSettings options) {
   options.network = network.name;
   SizedGraph own = prepared_for(network, data, Purpose::kRunOnFloats);
   options.resize = std::move(own.resize);

@@ -12,7 +12,7 @@ namespace halftone {
 /// @param reference  may be null if there are labels
 /// @param options    its names are those of the networks
 /// @throws Error as prepared() and compress::evaluate()
-compress::Evaluation evaluate(Network network, const data::Dataset& data,
+compress::Evaluation evaluate(const Network& network, const data::Dataset& data,
                               const Network* reference = nullptr,
                               compress::EvaluateSettings options = {});
 

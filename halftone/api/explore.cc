@@ -228,14 +228,14 @@ double drop_standard_error(double drop, std::size_t samples) {
   return std::sqrt(share * (1 - share) / n);
 }
 
-ExploreReport explore(Network network, const ExploreData<data::Dataset>& samples,
+ExploreReport explore(const Network& network, const ExploreData<data::Dataset>& samples,
                       const ExploreSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
   accel::check_budget(settings.options.budget);
   return Explorer(network, samples, settings).run();
 }
 
-ExploreReport explore(Network network, const ExploreData<DataSource>& samples,
+ExploreReport explore(const Network& network, const ExploreData<DataSource>& samples,
                       const ExploreSettings& settings) {
   FileUses uses;
   uses.read("model", network.name);
@@ -246,7 +246,7 @@ ExploreReport explore(Network network, const ExploreData<DataSource>& samples,
   const data::Dataset data = samples.data.open();
   std::optional<data::Dataset> evaluation;
   if (samples.evaluation != nullptr) evaluation = samples.evaluation->open();
-  return explore(std::move(network), {data, evaluation ? &*evaluation : nullptr}, settings);
+  return explore(network, {data, evaluation ? &*evaluation : nullptr}, settings);
 }
 
 }  // namespace halftone

@@ -86,11 +86,11 @@ struct ExploreReport {
 /// @throws Error kUsage without a try; kUnsupported if no design has a predicted drop within the
 ///         budget; as prepared(), accel::check_budget(), compress::losses_alone(),
 ///         accel::explore() and accel::estimate()
-ExploreReport explore(Network network, const ExploreData<data::Dataset>& samples,
+ExploreReport explore(const Network& network, const ExploreData<data::Dataset>& samples,
                       const ExploreSettings& settings);
 /// The same with samples of files, none of which the state may replace.
 /// @throws Error also as FileUses::check() and DataSource::open()
-ExploreReport explore(Network network, const ExploreData<DataSource>& samples,
+ExploreReport explore(const Network& network, const ExploreData<DataSource>& samples,
                       const ExploreSettings& settings);
 
 }  // namespace halftone

@@ -102,7 +102,7 @@ std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
 
 }  // namespace
 
-compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
+compress::Sensitivity sensitivity(const Network& network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;
   SizedGraph sized = prepared_for(network, data, Purpose::kQuantize);
@@ -320,7 +320,7 @@ compress::Sensitivity sensitivity_of_file(const SensitivityJob& job) {
   const std::optional<data::Dataset> evaluation = opened(job.evaluation);
   SensitivitySettings settings = job.settings;
   if (evaluation) settings.options.evaluation = &*evaluation;
-  if (networks.size() == 1) return sensitivity(std::move(networks[0]), data, settings);
+  if (networks.size() == 1) return sensitivity(networks[0], data, settings);
   return sensitivity_of(networks[0], networks[1], data, settings.options);
 }
 

@@ -31,7 +31,7 @@ struct SensitivitySettings {
 /// The data is that of the float network: integer inputs and outputs become float32.
 /// @throws Error as prepared() and compress::sensitivity(); kFormat if the state is of another
 ///         network, data, recipe or seed; kIo if it cannot be written
-compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
+compress::Sensitivity sensitivity(const Network& network, const data::Dataset& data,
                                   const SensitivitySettings& settings = {});
 
 /// The same of a network that is quantized already, beside the float network it was made from.

@@ -260,7 +260,8 @@ void GroupScaleFit::add_ranges(const WeightedColumns& group, const GroupOfRows& 
   // More of the sign that needs the shorter scale.
   const std::size_t shorter = both_signs_ ? (3 * num_candidates_ + 3) / 4 : num_candidates_;
   // Of nested codes those of the first bits, which need shorter ranges.
-  const double levels = static_cast<double>(codewords_.count() / codewords_.numbers());
+  const std::size_t num_levels = codewords_.count() / codewords_.numbers();
+  const auto levels = static_cast<double>(num_levels);
   for (std::size_t i = 0; i < num_candidates_; ++i) {
     const bool is_longer = i >= shorter;
     const double share = is_longer
