@@ -82,7 +82,7 @@ void Graph::define(std::string symbol, ValueId value) {
 
 std::string Graph::fresh_symbol() const {
   for (std::size_t i = definitions_.size();; ++i) {
-    const std::string symbol = kComputedMark + std::to_string(i);
+    std::string symbol = kComputedMark + std::to_string(i);
     const bool is_taken = std::ranges::any_of(
         definitions_, [&](const Definition& known) { return known.symbol == symbol; });
     if (!is_taken) return symbol;

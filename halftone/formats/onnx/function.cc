@@ -37,7 +37,7 @@ void refuse_attributes(NodeBuilder& node, std::initializer_list<const char*> nam
 }
 
 ir::Shape shape_of(NodeBuilder& node, std::size_t i, std::size_t rank) {
-  const ir::Shape shape = node.input_type(i).shape;
+  ir::Shape shape = node.input_type(i).shape;
   if (shape.rank() == rank) return shape;
   fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected " + std::to_string(rank) +
                               " axes, found " + shape.to_string());

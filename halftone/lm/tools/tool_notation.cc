@@ -151,14 +151,14 @@ struct ProbeValue {
 };
 
 const std::array<ProbeValue, kNumJsonTypes - 1>& probe_values() {
-  static const std::array<ProbeValue, kNumJsonTypes - 1> kValues = {
+  static const std::array<ProbeValue, kNumJsonTypes - 1> values = {
       {{JsonType::kNumber, {ToolProbe::kNumber}},
        {JsonType::kBoolean, {"true", "True"}},
        {JsonType::kNull, {"null", "None"}},
        {JsonType::kArray, {"[70007]"}},
        {JsonType::kObject,
         {R"({"probe": 70007})", R"({'probe': 70007})", R"({"probe":70007})", "{probe:70007}"}}}};
-  return kValues;
+  return values;
 }
 
 std::optional<Form> form_of(const ToolProbe& probe, const ProbeValue& value) {

@@ -257,12 +257,13 @@ std::vector<std::int64_t> mel_bins(NodeBuilder& node, std::int64_t count, std::i
   const double step =
       (mel_of(static_cast<double>(node.scalar_input(4))) - low) / static_cast<double>(count + 2);
   const auto rate = static_cast<double>(number_input(node, 2));
+  const std::int64_t num_bins = length / 2 + 1;
   std::vector<std::int64_t> bins(static_cast<std::size_t>(count + 2));
   for (std::size_t i = 0; i < bins.size(); ++i) {
     const double mel = low + static_cast<double>(i) * step;
     const double hertz = 700 * (std::pow(10, mel / 2595) - 1);
     const double bin = std::floor(static_cast<double>(length + 1) * hertz / rate);
-    const bool fits = bin >= 0 && bin < static_cast<double>(length / 2 + 1);
+    const bool fits = bin >= 0 && bin < static_cast<double>(num_bins);
     if (!fits) fail(ErrorKind::kShape, "a mel filter beyond the spectrum");
     bins[i] = static_cast<std::int64_t>(bin);
   }

@@ -91,7 +91,7 @@ enum : std::size_t { kQuery, kKey, kValue, kBias, kPadding, kScores, kPastKey, k
 std::string with_bias(NodeBuilder& node, Function& function, std::size_t input, Dim begin,
                       Dim end) {
   if (!node.has_input(mha::kBias)) return function.in(input);
-  const std::string name = "operand" + std::to_string(input);
+  std::string name = "operand" + std::to_string(input);
   const std::string part = function.slice(function.in(mha::kBias), 0, begin, end, name + "/bias");
   function.add("Add", {function.in(input), part}, name);
   return name;

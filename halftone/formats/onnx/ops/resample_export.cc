@@ -140,7 +140,7 @@ std::string open_scales(Exporter& exporter, const Resize& op, const ir::Shape& x
   std::vector<std::string> scales(x.rank(), add_real(exporter, Real(1).bits()));
   scales[op.axis] = add_real(exporter, scale_of(op, x).bits());
   if (x.rank() == 1) return scales[0];
-  const std::string all = exporter.fresh(output + "/scales");
+  std::string all = exporter.fresh(output + "/scales");
   set_attribute(exporter.add_node("Concat", scales, all), "axis", std::int64_t{0});
   return all;
 }
