@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -28,31 +29,70 @@ void count_forks() {
 #endif
 }
 
-enum State : int { kIdle, kCalled, kEnds };
+enum State : int { kIdle, kCalled, kWorks, kEnds };
 
 /// What lies between two loops of a network, while which its helpers stay awake.
 constexpr std::chrono::microseconds kBetweenLoops{50};
+/// What one thread ends later than another one.
+constexpr std::chrono::microseconds kUntilOthersEnd{10};
+
+/// Tells the processor that this thread polls.
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 }  // namespace
 
+/// Beside other programs, Linux takes a whole time slice from a thread for each sched_yield: right
+/// for helpers that have nothing to do, while the thread that they help never calls it, as
+/// std::atomic's wait() would, and waits for those only that have begun.
 struct Team::Helper {
-  std::atomic<int> state{kIdle};
   const std::function<void()>* work = nullptr;
   std::thread thread;
 
-  void wait() {
+  void serve() {
+    const auto is_wanted = [&] { return state.load(std::memory_order_acquire) != kIdle; };
     for (;;) {
-      spin_until([&] { return state.load(std::memory_order_acquire) != kIdle; }, kBetweenLoops);
-      state.wait(kIdle, std::memory_order_acquire);
-      if (state.load(std::memory_order_acquire) == kEnds) return;
+      if (!spin_until(is_wanted, kBetweenLoops)) sleep_until(is_wanted);
+      if (state == kEnds) return;
+      if (!changes(kCalled, kWorks)) continue;
       (*work)();
       change(kIdle);
     }
   }
   void change(State next) {
-    state.store(next, std::memory_order_release);
-    state.notify_one();
+    {
+      const std::lock_guard lock(mutex);
+      state.store(next, std::memory_order_release);
+    }
+    changed.notify_one();
   }
+  /// Waits for the work, unless it has not begun: then there is none left.
+  void take_back() {
+    if (changes(kCalled, kIdle)) return;
+    const auto has_ended = [&] { return state.load(std::memory_order_acquire) == kIdle; };
+    const auto end = std::chrono::steady_clock::now() + kUntilOthersEnd;
+    while (!has_ended()) {
+      if (std::chrono::steady_clock::now() >= end) return sleep_until(has_ended);
+      relax();
+    }
+  }
+
+ private:
+  bool changes(int from, State to) { return state.compare_exchange_strong(from, to); }
+  template <typename Done>
+  void sleep_until(const Done& done) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, done);
+  }
+
+  std::atomic<int> state{kIdle};
+  std::mutex mutex;
+  std::condition_variable changed;
 };
 
 Team& Team::of_this_thread() {
@@ -83,7 +123,7 @@ void Team::grow(std::size_t count) {
   while (helpers_.size() < count) {
     auto helper = std::make_unique<Helper>();
     try {
-      helper->thread = std::thread([self = helper.get()] { self->wait(); });
+      helper->thread = std::thread([self = helper.get()] { self->serve(); });
     } catch (const std::system_error&) {
       return;
     }
@@ -99,11 +139,7 @@ void Team::run(int helpers, const std::function<void()>& work) {
     helpers_[h]->change(kCalled);
   }
   work();
-  for (std::size_t h = 0; h < count; ++h) {
-    std::atomic<int>& state = helpers_[h]->state;
-    spin_until([&] { return state.load(std::memory_order_acquire) == kIdle; });
-    state.wait(kCalled, std::memory_order_acquire);
-  }
+  for (std::size_t h = 0; h < count; ++h) helpers_[h]->take_back();
 }
 
 }  // namespace halftone::internal

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -15,36 +17,58 @@
 namespace halftone {
 namespace {
 
-TEST(Team, RunsOnTheCallerAndItsHelpersAndWaitsForAll) {
+/// Runs a team, of which each thread waits for all others. @return the threads
+std::set<std::thread::id> threads_that_meet(internal::Team& team, int helpers) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<std::thread::id> seen;
+  team.run(helpers, [&] {
+    std::unique_lock lock(mutex);
+    seen.insert(std::this_thread::get_id());
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::minutes(1),
+                     [&] { return seen.size() == static_cast<std::size_t>(helpers) + 1; });
+  });
+  return seen;
+}
+
+TEST(Team, RunsOnTheCallerAndItsHelpers) {
   internal::Team team;
   for (const int helpers : {0, 1, 3, 2}) {
-    std::atomic<int> calls = 0;
-    team.run(helpers, [&] { ++calls; });
-    EXPECT_EQ(calls, helpers + 1);
+    const auto seen = threads_that_meet(team, helpers);
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(helpers) + 1);
+    EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
+  }
+}
+
+TEST(Team, WaitsForWhatHasBegun) {
+  internal::Team team;
+  for (int repeat = 0; repeat < 2000; ++repeat) {
+    std::atomic<int> begun = 0;
+    std::atomic<int> ended = 0;
+    team.run(3, [&] {
+      ++begun;
+      for (int i = 0; i < 100; ++i) static_cast<void>(begun.load());
+      ++ended;
+    });
+    ASSERT_EQ(begun, ended);
+    ASSERT_GE(begun, 1);
+    ASSERT_LE(begun, 4);
   }
 }
 
 TEST(Team, KeepsItsHelpers) {
   internal::Team team;
-  std::mutex mutex;
-  std::set<std::thread::id> seen;
-  for (int repeat = 0; repeat < 50; ++repeat) {
-    team.run(2, [&] {
-      const std::lock_guard lock(mutex);
-      seen.insert(std::this_thread::get_id());
-    });
-  }
-  EXPECT_EQ(seen.size(), 3u);
+  const auto seen = threads_that_meet(team, 2);
+  for (int repeat = 0; repeat < 50; ++repeat) EXPECT_EQ(threads_that_meet(team, 2), seen);
 }
 
 TEST(Team, WakesHelpersThatSleep) {
   internal::Team team;
-  std::atomic<int> calls = 0;
   for (int repeat = 0; repeat < 5; ++repeat) {
-    team.run(1, [&] { ++calls; });
+    EXPECT_EQ(threads_that_meet(team, 1).size(), 2U);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  EXPECT_EQ(calls, 10);
 }
 
 // A process that computes and then forks, as multiprocessing of Python does.
