@@ -14,10 +14,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
+#include "halftone/base/control_groups.h"
 #include "halftone/base/error.h"
 #include "halftone/base/thread_settings.h"
 
@@ -31,13 +30,6 @@ constexpr std::size_t kNeverRefused = std::size_t{1} << 24;
 Bytes least(Bytes a, Bytes b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
-}
-
-/// The content of a file; empty if it does not exist.
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
 }
 
 /// The number at the start of a text, after blanks.
@@ -58,7 +50,7 @@ Bytes number_after(std::string_view word, std::string_view text) {
 
 Bytes of_system(const std::string& root) {
   constexpr std::uint64_t kKib = 1024;
-  const std::string text = text_of(root + "/proc/meminfo");
+  const std::string text = system_text(root + "/proc/meminfo");
   const Bytes memory = number_after("MemAvailable:", text);
   if (!memory) return std::nullopt;
   // The value is an estimate: page tables and other processes take a part of it.
@@ -68,49 +60,30 @@ Bytes of_system(const std::string& root) {
 
 /// File names of one of the two versions of control groups.
 struct GroupFiles {
-  std::string_view folder;
   std::string_view limit;
   std::string_view usage;
   std::string_view reclaimable;  ///< key in memory.stat for file pages, which count as used
 };
-constexpr GroupFiles kVersion1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
-                               "/memory.usage_in_bytes", "total_inactive_file"};
-constexpr GroupFiles kVersion2{"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file"};
+constexpr GroupFiles kVersion1{"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                               "total_inactive_file"};
+constexpr GroupFiles kVersion2{"/memory.max", "/memory.current", "inactive_file"};
 
 /// The memory left in one group; nothing if it sets no limit ("max") or cannot be read.
-Bytes left_in_group(const std::string& folder, const GroupFiles& files) {
-  const Bytes limit = number_in(text_of(folder + std::string(files.limit)));
-  const Bytes usage = number_in(text_of(folder + std::string(files.usage)));
+Bytes left_in(const ControlGroup& group) {
+  const GroupFiles& files = group.version == 1 ? kVersion1 : kVersion2;
+  const Bytes limit = number_in(system_text(group.folder + std::string(files.limit)));
+  const Bytes usage = number_in(system_text(group.folder + std::string(files.usage)));
   if (!limit || !usage) return std::nullopt;
-  const Bytes reclaimable = number_after(files.reclaimable, text_of(folder + "/memory.stat"));
+  const Bytes reclaimable =
+      number_after(files.reclaimable, system_text(group.folder + "/memory.stat"));
   const std::uint64_t used = *usage - std::min(*usage, reclaimable.value_or(0));
   return *limit - std::min(*limit, used);
 }
 
-/// The minimum left in a group and its ancestors.
-Bytes left_in_groups(const std::string& root, std::string group, const GroupFiles& files) {
-  Bytes left;
-  while (true) {
-    left = least(left, left_in_group(root + std::string(files.folder) + group, files));
-    if (group.empty()) return left;
-    group.resize(std::min(group.rfind('/'), group.size() - 1));
-  }
-}
-
-/// Lines of /proc/self/cgroup are "number:controllers:/group"; version 2 names no controllers.
 Bytes of_control_groups(const std::string& root) {
-  std::istringstream lines(text_of(root + "/proc/self/cgroup"));
   Bytes left;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == line.npos || second == line.npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string group = line.substr(second + 1);
-    if (controllers == ",,") left = least(left, left_in_groups(root, group, kVersion2));
-    if (controllers.find(",memory,") != controllers.npos) {
-      left = least(left, left_in_groups(root, group, kVersion1));
-    }
+  for (const ControlGroup& group : control_groups("memory", root)) {
+    left = least(left, left_in(group));
   }
   return left;
 }
@@ -119,7 +92,7 @@ Bytes of_address_space([[maybe_unused]] const std::string& root) {
 #ifdef HALFTONE_HAS_RLIMIT
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  const Bytes pages = number_in(text_of(root + "/proc/self/statm"));
+  const Bytes pages = number_in(system_text(root + "/proc/self/statm"));
   const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t used = pages.value_or(0) * page_bytes;
   return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);

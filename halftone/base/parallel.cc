@@ -7,9 +7,9 @@
 #include <limits>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "halftone/base/error.h"
+#include "halftone/base/processor.h"
 #include "halftone/base/team.h"
 #include "halftone/base/thread_settings.h"
 
@@ -72,7 +72,7 @@ void set_num_threads(int count) {
 
 int num_cores() {
   // Cached: the query takes longer than a short loop.
-  static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  static const int cores = usable_cores();
   return cores;
 }
 

@@ -11,7 +11,7 @@ namespace halftone {
 /// ThreadSettings say nothing else; 0 means one per available core.
 /// @throws Error kUsage if count is negative or above 1024
 void set_num_threads(int count);
-/// Cores that this process may run on when it first asks; >= 1.
+/// usable_cores() when this is first asked.
 [[nodiscard]] int num_cores();
 /// The number of threads that parallel_for() may use when called from this thread; >= 1.
 [[nodiscard]] int num_threads();

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/processor.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
+#include <sstream>
 #include <string_view>
+#include <thread>
+
+#include "halftone/base/control_groups.h"
 
 namespace halftone {
 namespace {
@@ -18,6 +25,20 @@ std::string cpu_info(std::string_view key) {
   return "";
 }
 
+/// The cores that a group grants; infinite if it has no quota ("max", -1) or cannot be read.
+double granted_by(const ControlGroup& group) {
+  // Microseconds of all cores together, in each period of so many microseconds.
+  const bool is_first = group.version == 1;
+  std::istringstream text(is_first ? system_text(group.folder + "/cpu.cfs_quota_us") + " " +
+                                         system_text(group.folder + "/cpu.cfs_period_us")
+                                   : system_text(group.folder + "/cpu.max"));
+  double quota = 0;
+  double period = 0;
+  text >> quota >> period;
+  if (text.fail() || quota <= 0 || period <= 0) return std::numeric_limits<double>::infinity();
+  return quota / period;
+}
+
 }  // namespace
 
 std::string processor_name() {
@@ -25,6 +46,14 @@ std::string processor_name() {
   const std::string implementer = cpu_info("CPU implementer");
   const std::string part = cpu_info("CPU part");
   return implementer.empty() || part.empty() ? "unknown" : implementer + " " + part;
+}
+
+int usable_cores(const std::string& root) {
+  double cores = std::thread::hardware_concurrency();
+  for (const ControlGroup& group : control_groups("cpu", root)) {
+    cores = std::min(cores, std::ceil(granted_by(group)));
+  }
+  return std::max(1, static_cast<int>(cores));
 }
 
 }  // namespace halftone
