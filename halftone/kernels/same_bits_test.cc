@@ -371,6 +371,8 @@ TEST_P(SameBits, Attention) {
     add(hash, same_bits_attention(type, random));
   }
   EXPECT_EQ(hash.value(), 0xdc3b5bc58d73c311u);
+  add(hash, same_bits_attention(CacheType::kInt6, random));
+  EXPECT_EQ(hash.value(), 0x872b48783c70a14eu);
 }
 
 TEST_P(SameBits, Rotary) {

@@ -115,11 +115,12 @@ ValueType infer_with_states(const Attention& op, InputTypes inputs) {
   return dense_type(ElementType::kFloat32, {rows, width * static_cast<Dim>(op.heads)});
 }
 
-void round_to_bytes(std::span<float> head) {
+/// @param steps  on either side of zero
+void round_to_integers(std::span<float> head, float steps) {
   float largest = 0;
   for (const float x : head) largest = elementary::larger(largest, std::fabs(x));
-  const float scale = largest / 127;
-  const float inverse = largest == 0 ? 0 : 127 / largest;
+  const float scale = largest / steps;
+  const float inverse = largest == 0 ? 0 : steps / largest;
   for (float& x : head) x = scale * std::nearbyint(x * inverse);
 }
 
@@ -146,6 +147,8 @@ std::string_view to_string(CacheNumbers numbers) {
       return "float16";
     case CacheNumbers::kInt8:
       return "int8";
+    case CacheNumbers::kInt6:
+      return "int6";
     case CacheNumbers::kInt4:
       return "int4";
   }
@@ -230,14 +233,16 @@ ValueType infer_types(const Rotary& op, InputTypes inputs) {
 }
 
 void round_to_cache(const AppendRows& op, std::span<float> row) {
+  if (op.numbers == CacheNumbers::kFloat32) return;
   if (op.numbers == CacheNumbers::kFloat16) {
     for (float& x : row) x = float_from_half(half_from_float(x));
+    return;
   }
-  if (op.numbers != CacheNumbers::kInt8 && op.numbers != CacheNumbers::kInt4) return;
   for (std::size_t h = 0; h < op.heads; ++h) {
     const auto head = row_of(row, h, row.size() / op.heads);
     numerics::rotate_blocks(head);
-    if (op.numbers == CacheNumbers::kInt8) round_to_bytes(head);
+    if (op.numbers == CacheNumbers::kInt8) round_to_integers(head, 127);
+    if (op.numbers == CacheNumbers::kInt6) round_to_integers(head, 31);
     if (op.numbers == CacheNumbers::kInt4) round_to_nibbles(head);
     numerics::rotate_blocks(head);
   }

@@ -16,13 +16,15 @@ enum class CacheNumbers : std::uint8_t {
   kFloat16,  ///< the nearest, ties to even
   kInt8,  ///< R s q with s = max |R x| / 127 for the numbers of a head, q = round half even(R x /
           ///< s)
+  kInt6,  ///< the same with 31 in the place of 127
   kInt4,  ///< R times the numbers of numerics::encode_nibbles() for groups of 32 of R x, of a head
 };
 /// R is numerics::rotate_blocks() of a head, its own inverse.
-std::string_view to_string(CacheNumbers numbers);  ///< "float32", "float16", "int8", "int4"
+std::string_view to_string(CacheNumbers numbers);  ///< "float32", "float16", "int8", "int6", "int4"
 /// All, in the order of their bits.
 inline constexpr std::array kCacheNumbers = {CacheNumbers::kFloat32, CacheNumbers::kFloat16,
-                                             CacheNumbers::kInt8, CacheNumbers::kInt4};
+                                             CacheNumbers::kInt8, CacheNumbers::kInt6,
+                                             CacheNumbers::kInt4};
 
 /// y = state, except that y[slots[n], positions[n], :] = rows[n, :], rounded to what the cache
 /// stores. Inputs: state [S, C, W], rows [N, W], slots and positions int32 [N]; no two rows have
@@ -34,7 +36,7 @@ struct AppendRows {
   static constexpr std::size_t kMinInputs = 4;
   static constexpr std::size_t kMaxInputs = 4;
   CacheNumbers numbers = CacheNumbers::kFloat32;
-  std::size_t heads = 1;  ///< pieces of a row that kInt8 and kInt4 round each by itself
+  std::size_t heads = 1;  ///< pieces of a row that types of integers round each by itself
   bool operator==(const AppendRows&) const = default;
 };
 

@@ -35,18 +35,22 @@ TEST(AppendRows, RoundsToWhatTheCacheStores) {
                  floats({1, 4}, {kRow.begin(), kRow.end()}), places({0}), places({0})));
   };
   EXPECT_THAT(append(CacheNumbers::kFloat16, 1)[2], 1.0F);
-  // Two heads: sums and differences over the root of 2, of which the larger one is 127 steps.
-  const std::vector<float> y = append(CacheNumbers::kInt8, 2);
-  for (std::size_t i = 0; i < 4; i += 2) {
-    const double sum = (double{kRow[i]} + kRow[i + 1]) / std::sqrt(2);
-    const double difference = (double{kRow[i]} - kRow[i + 1]) / std::sqrt(2);
-    const double step = std::max(std::fabs(sum), std::fabs(difference)) / 127;
-    const double a = std::nearbyint(sum / step) * step / std::sqrt(2);
-    const double b = std::nearbyint(difference / step) * step / std::sqrt(2);
-    const double rounding = 8 * 0x1p-24 * std::fabs(127 * step);  // of as many operations at most
-    EXPECT_NEAR(y[i], a + b, rounding);
-    EXPECT_NEAR(y[i + 1], a - b, rounding);
-  }
+  // Two heads: sums and differences over the root of 2, of which the larger one is all steps.
+  const auto expect_steps = [&](CacheNumbers numbers, double steps) {
+    const std::vector<float> y = append(numbers, 2);
+    for (std::size_t i = 0; i < 4; i += 2) {
+      const double sum = (double{kRow[i]} + kRow[i + 1]) / std::sqrt(2);
+      const double difference = (double{kRow[i]} - kRow[i + 1]) / std::sqrt(2);
+      const double step = std::max(std::fabs(sum), std::fabs(difference)) / steps;
+      const double a = std::nearbyint(sum / step) * step / std::sqrt(2);
+      const double b = std::nearbyint(difference / step) * step / std::sqrt(2);
+      const double rounding = 8 * 0x1p-24 * steps * step;  // of as many operations at most
+      EXPECT_NEAR(y[i], a + b, rounding);
+      EXPECT_NEAR(y[i + 1], a - b, rounding);
+    }
+  };
+  expect_steps(CacheNumbers::kInt8, 127);
+  expect_steps(CacheNumbers::kInt6, 31);
 }
 
 TEST(AppendRows, DescribesWhatIsWrong) {

@@ -54,6 +54,7 @@ std::vector<OperatorCase> placing_cases() {
       append("AppendRows", CacheNumbers::kFloat32),
       append("AppendRowsHalf", CacheNumbers::kFloat16),
       append("AppendRowsInt8", CacheNumbers::kInt8),
+      append("AppendRowsInt6", CacheNumbers::kInt6),
       append("AppendRowsInt4", CacheNumbers::kInt4),
       with_states("Attention", {4, 2, 0.5F}),
       with_states("AttentionWindow", {4, 2, 0.5F, 0, 4}),

@@ -35,14 +35,15 @@ HWY_INLINE void StorePiece(const float* x, std::size_t count, float steps, std::
 /// Stores the scale of a row, if it has one; returns its steps per unit.
 HWY_INLINE float StoreScale(const CacheShape& shape, const float* x, std::size_t token,
                             std::byte* head) {
-  if (shape.type != CacheType::kInt8) return 1;
-  const RowSteps row = StepsOfRow(x, shape.size);
+  if (!has_integers(shape.type)) return 1;
+  const auto range = static_cast<float>(integer_steps(shape.type));
+  const RowSteps row = StepsOfRow(x, shape.size, range);
   reinterpret_cast<float*>(head + shape.scales_offset())[token] = row.scale;
   return row.steps;
 }
 
 template <class T>
-void AppendKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+void AppendKeyAs(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
   const float steps = StoreScale(shape, x, token, head);
   T* const numbers = reinterpret_cast<T*>(head);
   T piece[kPiece];
@@ -63,7 +64,7 @@ void AppendKey(const CacheShape& shape, const float* x, std::size_t token, std::
 }
 
 template <class T>
-void AppendValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+void AppendValueAs(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
   const float steps = StoreScale(shape, x, token, head);
   T* const to = reinterpret_cast<T*>(head) + shape.value_index(token, 0);
   if constexpr (sizeof(T) == 1) {
@@ -80,23 +81,52 @@ void AppendValue(const CacheShape& shape, const float* x, std::size_t token, std
   }
 }
 
-void AppendFloatKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  AppendKey<float>(shape, x, token, head);
+/// Stores a row in 6 bits.
+template <const NumberPlaces& kPlaces>
+void AppendSixBits(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  const float steps = StoreScale(shape, x, token, head);
+  std::int8_t piece[kPiece];
+  for (std::size_t i = 0; i < shape.size; i += kPiece) {
+    const std::size_t count = std::min(kPiece, shape.size - i);
+    StorePiece(x + i, count, steps, piece);
+    for (std::size_t j = 0; j < count; ++j) {
+      const auto code = static_cast<unsigned>(piece[j] + kInt6Offset);
+      (shape.*kPlaces.nibble)(token, i + j).store(head, code);
+      (shape.*kPlaces.top)(token, i + j).store(head, code >> 4U);
+    }
+  }
 }
-void AppendHalfKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  AppendKey<std::uint16_t>(shape, x, token, head);
+
+/// Not for kInt4.
+void AppendKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  switch (shape.type) {
+    case CacheType::kFloat32:
+      return AppendKeyAs<float>(shape, x, token, head);
+    case CacheType::kFloat16:
+      return AppendKeyAs<std::uint16_t>(shape, x, token, head);
+    case CacheType::kInt8:
+      return AppendKeyAs<std::int8_t>(shape, x, token, head);
+    case CacheType::kInt6:
+      return AppendSixBits<kKeyPlaces>(shape, x, token, head);
+    case CacheType::kInt4:
+      return;
+  }
 }
-void AppendInt8Key(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  AppendKey<std::int8_t>(shape, x, token, head);
-}
-void AppendFloatValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  AppendValue<float>(shape, x, token, head);
-}
-void AppendHalfValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  AppendValue<std::uint16_t>(shape, x, token, head);
-}
-void AppendInt8Value(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  AppendValue<std::int8_t>(shape, x, token, head);
+
+/// The same for a value.
+void AppendValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  switch (shape.type) {
+    case CacheType::kFloat32:
+      return AppendValueAs<float>(shape, x, token, head);
+    case CacheType::kFloat16:
+      return AppendValueAs<std::uint16_t>(shape, x, token, head);
+    case CacheType::kInt8:
+      return AppendValueAs<std::int8_t>(shape, x, token, head);
+    case CacheType::kInt6:
+      return AppendSixBits<kValuePlaces>(shape, x, token, head);
+    case CacheType::kInt4:
+      return;
+  }
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE
@@ -106,17 +136,12 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::kernels {
 namespace {
 
-HALFTONE_EXPORT(AppendFloatKey);
-HALFTONE_EXPORT(AppendHalfKey);
-HALFTONE_EXPORT(AppendInt8Key);
-HALFTONE_EXPORT(AppendFloatValue);
-HALFTONE_EXPORT(AppendHalfValue);
-HALFTONE_EXPORT(AppendInt8Value);
+HALFTONE_EXPORT(AppendKey);
+HALFTONE_EXPORT(AppendValue);
 
 /// Stores a row in 4 bits.
-/// @param nibble  CacheShape::key_nibble or value_nibble
 void append_nibbles(const CacheShape& shape, const float* x, std::size_t token, std::byte* head,
-                    CacheShape::Nibble (CacheShape::*nibble)(std::size_t, std::size_t) const) {
+                    const NumberPlaces& places) {
   using numerics::NibbleGroup;
   for (std::size_t begin = 0; begin < shape.size; begin += NibbleGroup::kNumbers) {
     const std::size_t count = std::min(NibbleGroup::kNumbers, shape.size - begin);
@@ -128,19 +153,16 @@ void append_nibbles(const CacheShape& shape, const float* x, std::size_t token, 
     marks[CacheShape::kPanelTokens] = static_cast<std::byte>(group.offset);
     const std::size_t end = std::min(begin + NibbleGroup::kNumbers, shape.row_size());
     for (std::size_t i = begin; i < end; ++i) {
-      const CacheShape::Nibble at = (shape.*nibble)(token, i);
-      const std::byte code{codes[i - begin]};
-      std::byte& byte = head[at.byte];
-      byte = at.is_upper ? (byte & std::byte{15}) | code << 4 : (byte & std::byte{0xf0}) | code;
+      (shape.*places.nibble)(token, i).store(head, codes[i - begin]);
     }
   }
 }
 void append_int4_key(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  append_nibbles(shape, x, token, head, &CacheShape::key_nibble);
+  append_nibbles(shape, x, token, head, kKeyPlaces);
 }
 void append_int4_value(const CacheShape& shape, const float* x, std::size_t token,
                        std::byte* head) {
-  append_nibbles(shape, x, token, head, &CacheShape::value_nibble);
+  append_nibbles(shape, x, token, head, kValuePlaces);
 }
 
 /// Stores one row of a head of one sequence.
@@ -177,20 +199,16 @@ void append_rows(const CacheShape& shape, const AppendedRows& appended, AppendRo
 
 void append_keys(const CacheShape& shape, MatrixView<const float> values, const CacheRows& rows,
                  BlockRange heads, std::span<std::byte> cache) noexcept {
-  const AppendRow append = shape.type == CacheType::kFloat32   ? HALFTONE_DISPATCH(AppendFloatKey)
-                           : shape.type == CacheType::kFloat16 ? HALFTONE_DISPATCH(AppendHalfKey)
-                           : shape.type == CacheType::kInt8    ? HALFTONE_DISPATCH(AppendInt8Key)
-                                                               : append_int4_key;
-  append_rows(shape, {values, rows, heads}, append, cache);
+  const bool nibbles = shape.type == CacheType::kInt4;
+  append_rows(shape, {values, rows, heads},
+              nibbles ? append_int4_key : HALFTONE_DISPATCH(AppendKey), cache);
 }
 
 void append_values(const CacheShape& shape, MatrixView<const float> values, const CacheRows& rows,
                    BlockRange heads, std::span<std::byte> cache) noexcept {
-  const AppendRow append = shape.type == CacheType::kFloat32   ? HALFTONE_DISPATCH(AppendFloatValue)
-                           : shape.type == CacheType::kFloat16 ? HALFTONE_DISPATCH(AppendHalfValue)
-                           : shape.type == CacheType::kInt8    ? HALFTONE_DISPATCH(AppendInt8Value)
-                                                               : append_int4_value;
-  append_rows(shape, {values, rows, heads}, append, cache);
+  const bool nibbles = shape.type == CacheType::kInt4;
+  append_rows(shape, {values, rows, heads},
+              nibbles ? append_int4_value : HALFTONE_DISPATCH(AppendValue), cache);
 }
 
 }  // namespace halftone::kernels

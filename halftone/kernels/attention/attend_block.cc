@@ -13,6 +13,7 @@
 #include "halftone/kernels/activation/math-inl.h"
 #include "halftone/kernels/attention/attend_tiles-inl.h"
 #include "halftone/kernels/attention/nibbles-inl.h"
+#include "halftone/kernels/attention/six_bits-inl.h"
 #include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/encode/quantize_row-inl.h"
 
@@ -76,6 +77,21 @@ HWY_INLINE void ScoreTiles(const QueryBlock& block, const Factors<FactorOf<T>>& 
   });
 }
 
+/// The products of all queries with the keys that they see, which are converted some panels at a
+/// time.
+/// @param convert  called with the first of some panels, their number and where they go
+template <class Wide, class Convert>
+HWY_INLINE void ScoreConverted(const QueryBlock& block, const Factors<FactorOf<Wide>>& factors,
+                               const Convert& convert) {
+  Wide* const wide = reinterpret_cast<Wide*>(block.converted);
+  const std::size_t end = block.end() / kTokens;
+  for (std::size_t p = block.base() / kTokens; p < end; p += QueryBlock::kKeyPanels) {
+    const std::size_t count = std::min(QueryBlock::kKeyPanels, end - p);
+    convert(p, count, wide);
+    ScoreTiles<Wide>(block, factors, wide, p * kTokens, count);
+  }
+}
+
 /// The products of all queries with the keys that they see.
 /// @param scales  [count] what these are to be multiplied by
 template <class T>
@@ -85,22 +101,33 @@ HWY_INLINE void ScoreKeys(const QueryBlock& block, float* scales) {
   std::fill_n(scales, block.count, block.scale);
   FactorsOf(block, scales, factors);
   const std::size_t step = kTokens * block.key_row;
-  const std::size_t begin = block.base();
-  const std::size_t panels = (block.end() - begin) / kTokens;
-  const T* first = reinterpret_cast<const T*>(block.keys) + begin / kTokens * step;
-  if (block.count <= Products<T>::kQueries && !Widens<T>(block)) {
-    return ScoreTiles(block, factors, first, begin, panels);
+  const T* keys = reinterpret_cast<const T*>(block.keys);
+  if (Widens<T>(block)) {
+    return ScoreConverted<Wide>(block, factors,
+                                [&](std::size_t p, std::size_t count, Wide* to)
+                                    HWY_ATTR { Widen(keys + p * step, count * step, to); });
   }
-  Wide* const wide = reinterpret_cast<Wide*>(block.converted);
-  for (std::size_t p = 0; p < panels; p += QueryBlock::kKeyPanels) {
-    const std::size_t count = std::min(QueryBlock::kKeyPanels, panels - p);
-    if (Widens<T>(block)) {
-      Widen(first + p * step, count * step, wide);
-      ScoreTiles<Wide>(block, factors, wide, begin + p * kTokens, count);
-    } else {
-      ScoreTiles(block, factors, first + p * step, begin + p * kTokens, count);
-    }
+  const std::size_t end = block.end() / kTokens;
+  const std::size_t begin = block.base() / kTokens;
+  const bool is_tile = block.count <= Products<T>::kQueries;
+  const std::size_t most = is_tile ? end - begin : QueryBlock::kKeyPanels;
+  for (std::size_t p = begin; p < end; p += most) {
+    ScoreTiles(block, factors, keys + p * step, p * kTokens, std::min(most, end - p));
   }
+}
+
+/// The same for keys in 6 bits.
+void ScoreSixBits(const QueryBlock& block, float* scales) {
+  Factors<std::int16_t> factors;
+  std::fill_n(scales, block.count, block.scale);
+  FactorsOf(block, scales, factors);
+  const std::size_t step = kTokens * block.key_row;
+  ScoreConverted<std::int16_t>(
+      block, factors, [&](std::size_t p, std::size_t count, std::int16_t* to) HWY_ATTR {
+        for (std::size_t i = 0; i < count; ++i) {
+          UnpackKeyPanel(block.keys + (p + i) * step * 6 / 8, block.key_row, to + i * step);
+        }
+      });
 }
 
 /// The same for keys in 4 bits.
@@ -110,16 +137,12 @@ void ScoreNibbles(const QueryBlock& block, float* scales) {
   FactorsOf(block, scales, factors);
   const std::size_t step = kTokens * block.key_row;
   const std::size_t groups = QueryBlock::group_bytes(block.key_size);
-  const std::size_t end = block.end() / kTokens;
-  float* const wide = reinterpret_cast<float*>(block.converted);
-  for (std::size_t p = block.base() / kTokens; p < end; p += QueryBlock::kKeyPanels) {
-    const std::size_t count = std::min(QueryBlock::kKeyPanels, end - p);
+  ScoreConverted<float>(block, factors, [&](std::size_t p, std::size_t count, float* to) HWY_ATTR {
     for (std::size_t i = 0; i < count; ++i) {
       DecodeKeyPanel(block.keys + (p + i) * step / 2, block.key_groups + (p + i) * groups,
-                     block.key_size, wide + i * step);
+                     block.key_size, to + i * step);
     }
-    ScoreTiles<float>(block, factors, wide, p * kTokens, count);
-  }
+  });
 }
 
 /// Scores from products, in place: with the scales and the cap.
@@ -339,23 +362,37 @@ HWY_INLINE void AddGroupToTiles(const QueryBlock& block, const T* values, std::s
   });
 }
 
-/// The same for stored integers.
+/// The sums for integers: rounds the weights, then calls add(begin, end) for each group of tokens.
+template <class Add>
+HWY_INLINE void SumGroups(const QueryBlock& block, const Add& add) {
+  for (std::size_t i = 0; i < block.count; ++i) RoundWeights(block, i);
+  for (std::size_t t = block.base(); t < block.end();) {
+    const std::size_t end = std::min(block.end(), (t / kWeightGroup + 1) * kWeightGroup);
+    add(t, end);
+    t = end;
+  }
+}
+
 template <>
 HWY_INLINE void SumValues<std::int8_t>(const QueryBlock& block) {
   const auto* data = reinterpret_cast<const std::int8_t*>(block.values);
   auto* const wide = reinterpret_cast<std::int16_t*>(block.converted);
-  for (std::size_t i = 0; i < block.count; ++i) RoundWeights(block, i);
-  for (std::size_t t = block.base(); t < block.end();) {
-    const std::size_t end = std::min(block.end(), (t / kWeightGroup + 1) * kWeightGroup);
-    const std::int8_t* values = data + t * block.value_row;
-    if (Widens<std::int8_t>(block)) {
-      Widen(values, (end - t) * block.value_row, wide);
-      AddGroupToTiles(block, wide, t, end);
-    } else {
-      AddGroupToTiles(block, values, t, end);
-    }
-    t = end;
-  }
+  SumGroups(block, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    const std::int8_t* values = data + begin * block.value_row;
+    if (!Widens<std::int8_t>(block)) return AddGroupToTiles(block, values, begin, end);
+    Widen(values, (end - begin) * block.value_row, wide);
+    AddGroupToTiles(block, wide, begin, end);
+  });
+}
+
+/// The same for values in 6 bits.
+void SumSixBits(const QueryBlock& block) {
+  auto* const wide = reinterpret_cast<std::int16_t*>(block.converted);
+  const std::size_t row = block.value_row;
+  SumGroups(block, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    UnpackValues(block.values + begin * row * 6 / 8, row, end - begin, wide);
+    AddGroupToTiles(block, wide, begin, end);
+  });
 }
 
 /// The same for values in 4 bits.
@@ -404,6 +441,9 @@ void AttendBlock(const QueryBlock& block) {
     case CacheType::kInt8:
       ScoreKeys<std::int8_t>(block, scales);
       break;
+    case CacheType::kInt6:
+      ScoreSixBits(block, scales);
+      break;
     case CacheType::kInt4:
       ScoreNibbles(block, scales);
       break;
@@ -420,6 +460,9 @@ void AttendBlock(const QueryBlock& block) {
       break;
     case CacheType::kInt8:
       SumValues<std::int8_t>(block);
+      break;
+    case CacheType::kInt6:
+      SumSixBits(block);
       break;
     case CacheType::kInt4:
       SumNibbles(block);

@@ -29,7 +29,7 @@ struct QueryBlock {
 
   const std::byte* keys = nullptr;  ///< of the head
   const std::byte* values = nullptr;
-  const float* key_scales = nullptr;  ///< null but for kInt8
+  const float* key_scales = nullptr;  ///< null without integer_steps()
   const float* value_scales = nullptr;
   const std::byte* key_groups = nullptr;  ///< of kInt4, of the first panel
   const std::byte* value_groups = nullptr;
@@ -51,7 +51,7 @@ struct QueryBlock {
 
   float* rotated_queries = nullptr;  ///< [count, key_size], for rotated keys
 
-  // For kInt8. Groups of weights begin at multiples of kWeightGroup.
+  // For integers. Groups of weights begin at multiples of kWeightGroup.
   std::int16_t* rounded_queries = nullptr;  ///< [count, key_row]
   std::int16_t* weights = nullptr;          ///< [count, weight_stride()], from group_base() on
   float* weight_scales = nullptr;           ///< [count, weight_stride() / kWeightGroup]

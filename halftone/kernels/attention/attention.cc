@@ -65,7 +65,7 @@ struct ScratchParts {
 };
 
 const float* scales_of(const CacheView& cache, const std::byte* head) {
-  if (cache.shape.type != CacheType::kInt8) return nullptr;
+  if (!has_integers(cache.shape.type)) return nullptr;
   return reinterpret_cast<const float*>(head + cache.shape.scales_offset());
 }
 

@@ -35,8 +35,8 @@ struct AttentionShape {
 inline constexpr std::size_t kWeightGroup = 32;
 /// Steps of rounded weights.
 inline constexpr int kWeightSteps = 32767;
-/// Steps of rounded queries: as many as 16 bits and the sum of `size` products, in 32, have room
-/// for.
+/// Steps of rounded queries: as many as 16 bits and the sum of `size` products with integers of
+/// kInt8, in 32, have room for. With those of kInt6, too, which are fewer.
 constexpr int query_steps(std::size_t size) {
   const std::size_t most = size == 0 ? 0x7fff : 0x7fffffff / (127 * size);
   return most < 0x7fff ? static_cast<int>(most) : 0x7fff;
@@ -74,9 +74,9 @@ struct AttentionInputs {
 /// Rotated keys are multiplied by queries after numerics::rotate_blocks(), and outputs of rotated
 /// values are turned back by it. Numbers of kInt4 are floats, without rounding.
 ///
-/// The integers of kInt8, with scales k'_t and v'_t, are multiplied by integers of 16 bits, whose
-/// sums are exact. x is rounded to n steps on either side of zero as quantize_rows() does to 127,
-/// with a scale x'. For keys, q is rounded with n = query_steps(key_size), and
+/// The integers of kInt8 and kInt6, with scales k'_t and v'_t, are multiplied by integers of 16
+/// bits, whose sums are exact. x is rounded to n steps on either side of zero as quantize_rows()
+/// does to 127, with a scale x'. For keys, q is rounded with n = query_steps(key_size), and
 ///
 ///     s_t = (sum_i q_i k_ti) k'_t (q' scale)
 ///

@@ -41,9 +41,9 @@ void BM_Attend(benchmark::State& state) {
 }
 BENCHMARK(BM_Attend)
     ->ArgNames({"depth", "type", "kv", "rows"})
-    ->ArgsProduct({{512, 4096}, {0, 1, 2}, {8}, {1}})
-    ->ArgsProduct({{512, 4096}, {1, 2}, {32}, {1}})
-    ->ArgsProduct({{256, 4096}, {0, 1, 2}, {8}, {256}})
+    ->ArgsProduct({{512, 4096}, {0, 1, 2, 3, 4}, {8}, {1}})
+    ->ArgsProduct({{512, 4096}, {1, 2, 3, 4}, {32}, {1}})
+    ->ArgsProduct({{256, 4096}, {0, 1, 2, 3, 4}, {8}, {256}})
     ->Unit(benchmark::kMicrosecond);
 
 /// Arguments: type of the cache, rows. 8 heads of 128 numbers.
@@ -64,7 +64,7 @@ void BM_AppendKeys(benchmark::State& state) {
 }
 BENCHMARK(BM_AppendKeys)
     ->ArgNames({"type", "rows"})
-    ->ArgsProduct({{0, 1, 2}, {1, 256}})
+    ->ArgsProduct({{0, 1, 2, 3, 4}, {1, 256}})
     ->Unit(benchmark::kMicrosecond);
 
 /// Argument: pairing. One row of 32 heads of 128 numbers.

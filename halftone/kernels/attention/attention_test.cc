@@ -19,7 +19,7 @@ namespace {
 
 using Attention = PerTarget;
 constexpr CacheType kCacheTypes[] = {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8,
-                                     CacheType::kInt4};
+                                     CacheType::kInt6, CacheType::kInt4};
 
 AttentionShape attention_shape(std::size_t heads, std::size_t kv_heads, std::size_t size) {
   AttentionShape shape;
@@ -189,12 +189,11 @@ TEST_P(Attention, WritesOnlyTheHeadsOfItsPairs) {
   }
 }
 
-TEST_P(Attention, DoesNotDependOnTheOrderOfRows) {
-  Random random(68);
-  const AttentionCase of = mixed_rows(CacheType::kInt8, random);
+void expect_any_order_of_rows(CacheType type, Random& random) {
+  const AttentionCase of = mixed_rows(type, random);
   const auto all = attend_all(of);
   const std::size_t width = of.shape.heads * of.shape.key_size;
-  AttentionCase turned = mixed_rows(CacheType::kInt8, random);
+  AttentionCase turned = mixed_rows(type, random);
   turned.keys = {of.keys.shape, append_keys, random};
   turned.values = {of.values.shape, append_values, random};
   std::copy(of.keys.bytes.bytes().begin(), of.keys.bytes.bytes().end(), turned.keys.bytes.data());
@@ -213,10 +212,14 @@ TEST_P(Attention, DoesNotDependOnTheOrderOfRows) {
   }
 }
 
-TEST_P(Attention, SumsOfTheLargestIntegersFit) {
-  Random random(73);
+TEST_P(Attention, DoesNotDependOnTheOrderOfRows) {
+  Random random(68);
+  for (const CacheType type : kCacheTypes) expect_any_order_of_rows(type, random);
+}
+
+void expect_largest_sums_fit(CacheType type, Random& random) {
   for (const std::size_t size : {516U, 517U, 1000U}) {
-    AttentionCase of(attention_shape(2, 1, size), 1, 40, CacheType::kInt8, random);
+    AttentionCase of(attention_shape(2, 1, size), 1, 40, type, random);
     of.add_row(0, 39, random);
     std::fill(of.queries.begin(), of.queries.end(), -1.0F);
     const std::vector<float> ones(40 * size, 1.0F);
@@ -230,6 +233,13 @@ TEST_P(Attention, SumsOfTheLargestIntegersFit) {
     // Weights are equal. Two scales, their products with weights and sums of two groups, the sum of
     // groups and the quotient are rounded: fewer than 16 roundings of half an ulp.
     for (const float y : attend_all(of)) EXPECT_NEAR(y, 1, 16 * 0x1p-24) << size;
+  }
+}
+
+TEST_P(Attention, SumsOfTheLargestIntegersFit) {
+  Random random(73);
+  for (const CacheType type : {CacheType::kInt8, CacheType::kInt6}) {
+    expect_largest_sums_fit(type, random);
   }
 }
 
@@ -335,7 +345,7 @@ ExactScores exact_scores(const AttentionCase& of, std::size_t row, std::size_t h
     q = std::move(rotation.numbers);
     q_rounding = rotation.rounding;
   }
-  if (of.keys.shape.type == CacheType::kInt8) {
+  if (has_integers(of.keys.shape.type)) {
     double largest = 0;
     for (const double x : q) largest = std::max(largest, std::abs(x));
     q_rounding += largest / 65534;
@@ -384,7 +394,7 @@ ExactHead exact_head(const AttentionCase& of, std::size_t row, std::size_t head)
   const auto first = shape.first_seen(static_cast<std::size_t>(of.positions[row]));
   const ExactScores exact = exact_scores(of, row, head);
   const std::size_t tokens = exact.scores.size();
-  const bool integers = of.values.shape.type == CacheType::kInt8;
+  const bool integers = has_integers(of.values.shape.type);
   std::vector<float> value(shape.value_size);
   std::vector<double> magnitude(shape.value_size);
   ExactHead result{std::vector<double>(shape.value_size), std::vector<double>(shape.value_size)};

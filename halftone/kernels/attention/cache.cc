@@ -28,27 +28,48 @@ T number_at(const std::byte* numbers, std::size_t index) {
   return number;
 }
 
-/// Of a head. Not kInt4.
-float stored_number(const CacheShape& shape, const std::byte* head, std::size_t index) {
-  if (shape.type == CacheType::kFloat32) return number_at<float>(head, index);
-  if (shape.type == CacheType::kInt8) return number_at<std::int8_t>(head, index);
-  return float_from_half(number_at<std::uint16_t>(head, index));
-}
-
 float stored_scale(const CacheShape& shape, const std::byte* head, std::size_t position) {
-  if (shape.type != CacheType::kInt8) return 1;
+  if (!has_integers(shape.type)) return 1;
   return number_at<float>(head + shape.scales_offset(), position);
 }
 
-/// Number `i` of a token of kInt4.
-float number_of(const CacheShape& shape, const std::byte* head, std::size_t position, std::size_t i,
-                const CacheShape::Nibble& at) {
+numerics::NibbleGroup group_of(const CacheShape& shape, const std::byte* head, std::size_t position,
+                               std::size_t i) {
   const std::byte* marks = head + shape.group_offset(position, i);
-  const numerics::NibbleGroup group{std::to_integer<std::uint8_t>(marks[0]),
-                                    static_cast<std::int8_t>(marks[CacheShape::kPanelTokens])};
-  const auto byte = std::to_integer<unsigned>(head[at.byte]);
-  const unsigned code = at.is_upper ? byte >> 4U : byte & 15U;
-  return static_cast<float>(code) * group.unit() + group.first();
+  return {std::to_integer<std::uint8_t>(marks[0]),
+          static_cast<std::int8_t>(marks[CacheShape::kPanelTokens])};
+}
+
+/// Number `i` of a token, without the scale of stored_scale().
+float stored_number(const CacheShape& shape, const std::byte* head, std::size_t position,
+                    std::size_t i, const NumberPlaces& places) {
+  const auto bits = [&](CacheShape::Bits (CacheShape::*where)(std::size_t, std::size_t) const) {
+    return static_cast<int>((shape.*where)(position, i).load(head));
+  };
+  switch (shape.type) {
+    case CacheType::kFloat32:
+      return number_at<float>(head, (shape.*places.index)(position, i));
+    case CacheType::kFloat16:
+      return float_from_half(number_at<std::uint16_t>(head, (shape.*places.index)(position, i)));
+    case CacheType::kInt8:
+      return number_at<std::int8_t>(head, (shape.*places.index)(position, i));
+    case CacheType::kInt6:
+      return static_cast<float>(bits(places.nibble) + 16 * bits(places.top) - kInt6Offset);
+    case CacheType::kInt4: {
+      const numerics::NibbleGroup group = group_of(shape, head, position, i);
+      return static_cast<float>(bits(places.nibble)) * group.unit() + group.first();
+    }
+  }
+  return 0;
+}
+
+float read_numbers(const CacheView& cache, const CachePosition& at, const NumberPlaces& places,
+                   std::span<float> numbers) {
+  const std::byte* head = cache.bytes.data() + cache.shape.head_offset(at.sequence, at.head);
+  for (std::size_t i = 0; i < cache.shape.size; ++i) {
+    numbers[i] = stored_number(cache.shape, head, at.position, i, places);
+  }
+  return stored_scale(cache.shape, head, at.position);
 }
 
 }  // namespace
@@ -69,24 +90,12 @@ void require_positions(std::span<const std::int32_t> positions, std::size_t cont
 
 float read_key(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,
                std::span<float> key) noexcept {
-  const std::byte* head = cache.data() + shape.head_offset(at.sequence, at.head);
-  for (std::size_t i = 0; i < shape.size; ++i) {
-    key[i] = shape.type == CacheType::kInt4
-                 ? number_of(shape, head, at.position, i, shape.key_nibble(at.position, i))
-                 : stored_number(shape, head, shape.key_index(at.position, i));
-  }
-  return stored_scale(shape, head, at.position);
+  return read_numbers({shape, cache}, at, kKeyPlaces, key);
 }
 
 float read_value(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,
                  std::span<float> value) noexcept {
-  const std::byte* head = cache.data() + shape.head_offset(at.sequence, at.head);
-  for (std::size_t i = 0; i < shape.size; ++i) {
-    value[i] = shape.type == CacheType::kInt4
-                   ? number_of(shape, head, at.position, i, shape.value_nibble(at.position, i))
-                   : stored_number(shape, head, shape.value_index(at.position, i));
-  }
-  return stored_scale(shape, head, at.position);
+  return read_numbers({shape, cache}, at, kValuePlaces, value);
 }
 
 }  // namespace halftone::kernels

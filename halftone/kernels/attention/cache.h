@@ -17,14 +17,20 @@ enum class CacheType {
   kFloat32,
   kFloat16,  ///< rounded to nearest, ties to even; see base/half.h
   kInt8,     ///< rotated, with a float32 scale per token and head, as quantize_rows() rounds
+  kInt6,     ///< the same with 31 steps on either side of zero
   kInt4,     ///< rotated, in groups of 32 numbers, as numerics::encode_nibbles() rounds
 };
 
+/// Steps on either side of zero of integers that share a scale per token and head; 0 for others.
+constexpr int integer_steps(CacheType type) {
+  return type == CacheType::kInt8 ? 127 : type == CacheType::kInt6 ? 31 : 0;
+}
+/// Whether products with what is stored are sums of integers.
+constexpr bool has_integers(CacheType type) { return integer_steps(type) != 0; }
+
 /// Whether a cache stores each head after numerics::rotate_blocks(). Queries are rotated as keys
 /// are, and the sums of values are rotated back.
-constexpr bool is_rotated(CacheType type) {
-  return type == CacheType::kInt8 || type == CacheType::kInt4;
-}
+constexpr bool is_rotated(CacheType type) { return has_integers(type) || type == CacheType::kInt4; }
 
 /// Extents of a cache of keys or of values, for `sequences` sequences of up to `context` tokens.
 ///
@@ -48,6 +54,16 @@ constexpr bool is_rotated(CacheType type) {
 ///     values   token 0:  numbers 0, 8  1, 9 ... 7, 15  16, 24 ...   token 1: ...
 ///     groups   panel 0:  group 0: unit codes [token 0 ... 15]  offsets [token 0 ... 15]  group 1
 ///     ...
+///
+/// kInt6 has codes q + 32 of 6 bits. The lower 4 bits lie as codes of kInt4 do, but with the bytes
+/// of two values next to each other. Behind those of a panel or of two values come the upper 2
+/// bits, of four codes in a byte: in a key those of numbers 4 i to 4 i + 3, in a value those 4
+/// apart. So the codes of two tokens never share a byte. Scales are as for kInt8:
+///
+///     keys     panel 0:  numbers 0, 1 [token 0 ... 15]  2, 3 [token 0 ... 15] ...
+///                        numbers 0, 1, 2, 3 [token 0 ... 15]  4, 5, 6, 7 ...   panel 1: ...
+///     values   tokens 0, 1:  numbers 0, 8 [token 0, 1]  1, 9 ... 7, 15  16, 24 ...
+///                            numbers 0, 4, 8, 12 [token 0, 1]  1, 5, 9, 13 ...   tokens 2, 3: ...
 struct CacheShape {
   static constexpr std::size_t kPanelTokens = 16;
 
@@ -67,7 +83,7 @@ struct CacheShape {
   }
   /// Of the scales of one token.
   [[nodiscard]] constexpr std::size_t scale_bytes() const {
-    return type == CacheType::kInt8 ? sizeof(float) : type == CacheType::kInt4 ? 2 * groups() : 0;
+    return has_integers(type) ? sizeof(float) : type == CacheType::kInt4 ? 2 * groups() : 0;
   }
   /// Groups of a row of kInt4.
   [[nodiscard]] constexpr std::size_t groups() const {
@@ -81,7 +97,8 @@ struct CacheShape {
   }
   /// From the start of a head to its scales.
   [[nodiscard]] constexpr std::size_t scales_offset() const { return tokens() * bytes_of_row(); }
-  /// From the start of a head's numbers to number `i` of the key of a token, in numbers. Not kInt4.
+  /// From the start of a head's numbers to number `i` of the key of a token, in numbers. Not for
+  /// codes of less than a byte.
   [[nodiscard]] constexpr std::size_t key_index(std::size_t token, std::size_t i) const {
     const std::size_t panel = token / kPanelTokens * kPanelTokens * row_size();
     const std::size_t lane = token % kPanelTokens;
@@ -93,19 +110,40 @@ struct CacheShape {
     if (type != CacheType::kInt8) return token * row_size() + i;
     return token / 2 * 2 * row_size() + 2 * i + token % 2;
   }
-  /// A code of kInt4.
-  struct Nibble {
+  /// Where some bits of a code lie.
+  struct Bits {
     std::size_t byte = 0;  ///< from the start of a head
-    bool is_upper = false;
+    std::size_t shift = 0;
+    unsigned mask = 0;
+
+    [[nodiscard]] constexpr unsigned load(const std::byte* head) const {
+      return std::to_integer<unsigned>(head[byte] >> shift) & mask;
+    }
+    constexpr void store(std::byte* head, unsigned bits) const {
+      const auto others = static_cast<std::uint8_t>(~(mask << shift));
+      head[byte] = (head[byte] & std::byte{others}) | static_cast<std::byte>(bits & mask) << shift;
+    }
   };
-  /// Number `i` of the key of a token.
-  [[nodiscard]] constexpr Nibble key_nibble(std::size_t token, std::size_t i) const {
+  /// The code of number `i` of the key of a token of kInt4, or its lower 4 bits of kInt6.
+  [[nodiscard]] constexpr Bits key_nibble(std::size_t token, std::size_t i) const {
     const std::size_t panel = token / kPanelTokens * kPanelTokens * bytes_of_row();
-    return {panel + i / 2 * kPanelTokens + token % kPanelTokens, i % 2 != 0};
+    return {panel + i / 2 * kPanelTokens + token % kPanelTokens, i % 2 * 4, 15};
   }
   /// The same of the value of a token.
-  [[nodiscard]] constexpr Nibble value_nibble(std::size_t token, std::size_t i) const {
-    return {token * bytes_of_row() + i / 16 * 8 + i % 8, i % 16 >= 8};
+  [[nodiscard]] constexpr Bits value_nibble(std::size_t token, std::size_t i) const {
+    const std::size_t together = type == CacheType::kInt6 ? 2 : 1;
+    const std::size_t first = token / together * together * bytes_of_row();
+    return {first + (i / 16 * 8 + i % 8) * together + token % together, i % 16 / 8 * 4, 15};
+  }
+  /// The upper 2 bits of the code of number `i` of the key of a token of kInt6.
+  [[nodiscard]] constexpr Bits key_top(std::size_t token, std::size_t i) const {
+    const std::size_t first = key_nibble(token, row_size()).byte;
+    return {first + i / 4 * kPanelTokens, i % 4 * 2, 3};
+  }
+  /// The same of the value of a token.
+  [[nodiscard]] constexpr Bits value_top(std::size_t token, std::size_t i) const {
+    const std::size_t first = value_nibble(token, row_size()).byte;
+    return {first + (i / 16 * 4 + i % 4) * 2, i % 16 / 4 * 2, 3};
   }
   /// From the start of a head to the unit code of number `i` of a token; its offset is kPanelTokens
   /// bytes behind.
@@ -130,6 +168,8 @@ struct CacheShape {
         return 16;
       case CacheType::kInt8:
         return 8;
+      case CacheType::kInt6:
+        return 6;
       case CacheType::kInt4:
         return 4;
     }
@@ -139,6 +179,19 @@ struct CacheShape {
     return (count + kPanelTokens - 1) / kPanelTokens * kPanelTokens;
   }
 };
+
+/// Where a cache of keys or of values has its numbers.
+struct NumberPlaces {
+  std::size_t (CacheShape::*index)(std::size_t token, std::size_t i) const;
+  CacheShape::Bits (CacheShape::*nibble)(std::size_t token, std::size_t i) const;
+  CacheShape::Bits (CacheShape::*top)(std::size_t token, std::size_t i) const;
+};
+/// Codes of kInt6 are integers and this.
+inline constexpr int kInt6Offset = 32;
+inline constexpr NumberPlaces kKeyPlaces = {&CacheShape::key_index, &CacheShape::key_nibble,
+                                            &CacheShape::key_top};
+inline constexpr NumberPlaces kValuePlaces = {&CacheShape::value_index, &CacheShape::value_nibble,
+                                              &CacheShape::value_top};
 
 /// Where the rows of a run belong: row i is the token at positions[i] of sequence slots[i].
 struct CacheRows {
@@ -173,7 +226,7 @@ struct CachePosition {
 
 /// Reads the stored numbers of a key, rotated where is_rotated().
 /// @param key  [shape.size]
-/// @return the scale, which the numbers are still to be multiplied by; 1 but for kInt8
+/// @return the scale, which the numbers are still to be multiplied by; 1 without integer_steps()
 float read_key(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,
                std::span<float> key) noexcept;
 /// The same for a value.

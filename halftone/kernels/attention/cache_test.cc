@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "halftone/base/buffer.h"
@@ -28,6 +29,21 @@ struct StoredHead {
   float scale = 1;
 };
 
+/// As quantize_rows() rounds to 127; returns the scale.
+float round_to_31_steps(std::span<float> x) {
+  float largest = 0;
+  bool finite = true;
+  for (const float value : x) {
+    finite = finite && std::isfinite(value);
+    largest = std::max(largest, std::abs(value));
+  }
+  const float steps = 31 / largest;
+  const bool zero = !finite || std::isinf(steps);
+  for (float& value : x) value = zero ? 0 : static_cast<float>(std::lrint(value * steps));
+  if (!finite) return std::numeric_limits<float>::quiet_NaN();
+  return zero ? 0 : largest / 31;
+}
+
 StoredHead expected_head(CacheType type, std::span<const float> x) {
   StoredHead head{{x.begin(), x.end()}};
   if (is_rotated(type)) numerics::rotate_blocks(head.numbers);
@@ -40,6 +56,7 @@ StoredHead expected_head(CacheType type, std::span<const float> x) {
                             MatrixView<std::int8_t>(q, 1, x.size()), {&head.scale, 1});
     std::copy(q.begin(), q.end(), head.numbers.begin());
   }
+  if (type == CacheType::kInt6) head.scale = round_to_31_steps(head.numbers);
   constexpr std::size_t kGroup = numerics::NibbleGroup::kNumbers;
   for (std::size_t i = 0; i < x.size() && type == CacheType::kInt4; i += kGroup) {
     const auto numbers = std::span(head.numbers).subspan(i, std::min(kGroup, x.size() - i));
@@ -76,7 +93,7 @@ void expect_stored(const CacheShape& shape, std::vector<float> x, Append append,
 }
 
 constexpr CacheType kTypes[] = {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8,
-                                CacheType::kInt4};
+                                CacheType::kInt6, CacheType::kInt4};
 
 TEST_P(Cache, StoresWhatItsTypeRoundsTo) {
   Random random(80);
@@ -106,6 +123,33 @@ TEST_P(Cache, StoresExtremeNumbers) {
   }
 }
 
+/// Cards store several at the same time.
+TEST_P(Cache, StoresTokensInBytesOfTheirOwn) {
+  Random random(82);
+  for (const CacheType type : kTypes) {
+    const CacheShape shape{1, 32, 1, 37, type};
+    const auto x = numerics::random_floats(random, 32 * 37);
+    for (const auto append : {append_keys, append_values}) {
+      AlignedBuffer together(shape.bytes());
+      std::ranges::fill(together.bytes(), std::byte{0});
+      std::vector<std::byte> sum(shape.bytes());
+      for (std::int32_t t = 0; t < 32; ++t) {
+        AlignedBuffer alone(shape.bytes());
+        std::ranges::fill(alone.bytes(), std::byte{0});
+        const std::int32_t slot = 0;
+        const MatrixView<const float> row(x.data() + t * 37, 1, 37, 37);
+        append(shape, row, {{&slot, 1}, {&t, 1}}, {0, 1}, alone.bytes());
+        append(shape, row, {{&slot, 1}, {&t, 1}}, {0, 1}, together.bytes());
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+          EXPECT_TRUE(sum[i] == std::byte{0} || alone.bytes()[i] == std::byte{0});
+          sum[i] |= alone.bytes()[i];
+        }
+      }
+      EXPECT_TRUE(std::ranges::equal(sum, together.bytes()));
+    }
+  }
+}
+
 TEST_P(Cache, KeepsTheLastOfSeveralRowsAtOnePosition) {
   const CacheShape shape{1, 20, 1, 3, CacheType::kFloat32};
   AlignedBuffer bytes(shape.bytes());
@@ -125,6 +169,8 @@ TEST(CacheShape, CountsItsBytes) {
   EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * 128 * 2);
   shape.type = CacheType::kInt8;
   EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * (128 + 4));
+  shape.type = CacheType::kInt6;
+  EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * (96 + 4));
   shape.type = CacheType::kInt4;
   EXPECT_EQ(shape.bytes(), 3U * 4096 * 8 * (64 + 4 * 2));
   // Tokens and numbers are padded to 16.

@@ -36,7 +36,7 @@ float round_to_steps(std::span<float> x, int steps) {
 
 /// Scores of the positions that a query sees; before them, none.
 std::vector<float> scores_of(const AttentionInputs& in, const OneQuery& one) {
-  const bool integers = in.keys.shape.type == CacheType::kInt8;
+  const bool integers = has_integers(in.keys.shape.type);
   std::vector<float> query(one.query.begin(), one.query.end());
   if (is_rotated(in.keys.shape.type)) numerics::rotate_blocks(query);
   float scale = in.shape.scale;
@@ -82,7 +82,7 @@ void add_values(const AttentionInputs& in, const OneQuery& one, std::span<const 
                 std::size_t begin, std::span<float> sums) {
   std::vector<float> value(sums.size());
   std::vector<float> weights(e.begin(), e.end());
-  const bool integers = in.values.shape.type == CacheType::kInt8;
+  const bool integers = has_integers(in.values.shape.type);
   const auto read = [&](std::size_t t) {
     return read_value(in.values.shape, in.values.bytes, {one.last.sequence, t, one.last.head},
                       value);

@@ -18,6 +18,8 @@ kernels::CacheType cache_type(ir::CacheNumbers numbers) {
       return kernels::CacheType::kFloat16;
     case ir::CacheNumbers::kInt8:
       return kernels::CacheType::kInt8;
+    case ir::CacheNumbers::kInt6:
+      return kernels::CacheType::kInt6;
     case ir::CacheNumbers::kInt4:
       return kernels::CacheType::kInt4;
   }
