@@ -17,11 +17,12 @@ Kernel& attention_kernel(Programs& programs, CacheType type, const char* name) {
   const std::string macros = type == CacheType::kFloat32   ? ""
                              : type == CacheType::kFloat16 ? "#define CACHE_HALF\n"
                              : type == CacheType::kInt8    ? "#define CACHE_INT8\n"
+                             : type == CacheType::kInt6    ? "#define CACHE_INT6\n"
                                                            : "#define CACHE_INT4\n";
-  return programs.kernel(program_text(macros, {"elementary", "attention"}), name);
+  return programs.kernel(program_text(macros, {"elementary", "caches", "attention"}), name);
 }
 
-/// Numbers of a head in a cache; bytes of kInt4.
+/// Numbers of a head in a cache; bytes of codes.
 std::uint32_t head_numbers(const CacheShape& shape) {
   const std::size_t number_bytes = shape.bytes_of_row() / shape.row_size();
   return number(shape.bytes_of_head() / std::max<std::size_t>(1, number_bytes));

@@ -146,6 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"window_and_cap", CacheType::kFloat32, {2, 1, 16, 16, 1.5F, 30.0F, 37}},
                     Case{"integers", CacheType::kInt8, {4, 2, 32, 32, 0.177F}},
                     Case{"ragged_integers", CacheType::kInt8, {6, 2, 21, 9, 0.2F, 20.0F, 45}, true},
+                    Case{"six_bits", CacheType::kInt6, {4, 2, 64, 32, 0.177F}},
+                    Case{
+                        "ragged_six_bits", CacheType::kInt6, {6, 2, 37, 24, 0.2F, 20.0F, 45}, true},
                     Case{"nibbles", CacheType::kInt4, {4, 2, 64, 32, 0.177F}},
                     Case{"ragged_nibbles", CacheType::kInt4, {6, 2, 37, 24, 0.2F, 20.0F, 45}, true},
                     Case{"sinks", CacheType::kFloat16, {4, 2, 16, 16, 0.25F, 0, 16}, true}),

@@ -61,9 +61,10 @@ TEST_F(TextsForCuda, RowsAndAttentionCompile) {
   }
   expect_compiles(program_text("", {"matmul"}), "matmul");
   expect_compiles(program_text("", {"elementary", "choice"}), "choice");
-  expect_compiles(program_text("", {"elementary", "attention"}), "attention");
-  expect_compiles(program_text("#define CACHE_INT8\n", {"elementary", "attention"}), "int8");
-  expect_compiles(program_text("#define CACHE_HALF\n", {"elementary", "attention"}), "half");
+  for (const std::string type : {"FLOAT", "HALF", "INT8", "INT6", "INT4"}) {
+    const std::string cache = "#define CACHE_" + type + "\n";
+    expect_compiles(program_text(cache, {"elementary", "caches", "attention"}), type.c_str());
+  }
   expect_compiles(program_text("#define ENCODING 32\n#define PIECE 16\n", {"encode_groups"}),
                   "encode");
 }

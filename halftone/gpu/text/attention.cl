@@ -1,39 +1,4 @@
-// Rotary positions, caches of keys and values, attention: kernels/attention. A cache has, for each
-// sequence and head, keys in panels of 16 tokens or values in rows, row_size numbers each: floats of
-// 32 bits, with CACHE_HALF of 16, with CACHE_INT8 integers in pairs and behind them a float scale
-// for each token, with CACHE_INT4 two codes in a byte and behind them groups, as cache.h says.
-#define PANEL 16
-#if defined(CACHE_HALF)
-typedef ushort cached_t;
-#define LOAD(p, i) load_half(p, i)
-#define STORE(p, i, x) store_half(p, i, x)
-#elif defined(CACHE_INT8)
-typedef schar cached_t;
-#define LOAD(p, i) (int)(p)[i]
-#elif defined(CACHE_INT4)
-typedef uchar cached_t;
-#else
-typedef float cached_t;
-#define LOAD(p, i) (p)[i]
-#define STORE(p, i, x) (p)[i] = (x)
-#endif
-FUNC uint rounded_up(uint count) { return (count + PANEL - 1) / PANEL * PANEL; }
-FUNC uint key_index(uint token, uint i, uint row_size) {
-  uint panel = token / PANEL * PANEL * row_size;
-#ifdef CACHE_INT8
-  return panel + (i / 2 * PANEL + token % PANEL) * 2 + i % 2;
-#else
-  return panel + i * PANEL + token % PANEL;
-#endif
-}
-FUNC uint value_index(uint token, uint i, uint row_size) {
-#ifdef CACHE_INT8
-  return token / 2 * 2 * row_size + 2 * i + token % 2;
-#else
-  return token * row_size + i;
-#endif
-}
-
+// Rotary positions, attention over the caches of caches.cl: kernels/attention.
 #define THREADS 128
 
 // Rotates blocks of numbers of rows, as numerics::rotate_blocks(); x may be y. Group (b, r) has
@@ -56,160 +21,6 @@ KERNEL rotate_blocks(GLOBAL const float* x, GLOBAL float* y, uint cols, uint blo
     float turned = y[begin + i] * factor;
     y[begin + i] = is_nan(turned) ? QUIET_NAN : turned;
   }
-}
-
-#ifdef CACHE_INT4
-// numerics/rotated_codes.h.
-#define GROUP 32
-#define LANES 8
-#define LARGEST_CODE 15.0f
-#define NO_NUMBER 255u
-FUNC float unit_of(uint code) {
-  return code == NO_NUMBER ? QUIET_NAN : FLOAT_OF((code + (127 - 20) * 8) << 20);
-}
-FUNC float first_of(float unit, schar offset) { return unit * 0.125f * (float)offset; }
-FUNC uint group_count(uint size) { return (size + GROUP - 1) / GROUP; }
-// The unit code of a group of a token, from the groups of a head; its offset is 16 bytes behind.
-FUNC uint group_index(uint token, uint i, uint size) {
-  return token / PANEL * PANEL * 2 * group_count(size) + i / GROUP * 2 * PANEL + token % PANEL;
-}
-FUNC float decoded(GLOBAL const uchar* head, GLOBAL const uchar* groups, uint byte, uint is_upper,
-                   uint group) {
-  float unit = unit_of(groups[group]);
-  uint code = is_upper ? (uint)head[byte] >> 4 : head[byte] & 15u;
-  return (float)code * unit + first_of(unit, (schar)groups[group + PANEL]);
-}
-FUNC float key_number(GLOBAL const uchar* head, uint token, uint i, uint size, uint context) {
-  uint row_size = rounded_up(size);
-  uint byte = token / PANEL * PANEL * (row_size / 2) + i / 2 * PANEL + token % PANEL;
-  return decoded(head, head + rounded_up(context) * (row_size / 2), byte, i % 2,
-                 group_index(token, i, size));
-}
-FUNC float value_number(GLOBAL const uchar* head, uint token, uint i, uint size, uint context) {
-  uint row_size = rounded_up(size);
-  return decoded(head, head + rounded_up(context) * (row_size / 2),
-                 token * (row_size / 2) + i / 16 * 8 + i % 8, i % 16 / 8,
-                 group_index(token, i, size));
-}
-
-typedef struct {
-  uint unit_code;
-  schar offset;
-  float error;
-} Group;
-FUNC float limited(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
-FUNC float code_of(float x, float first, float per_number) {
-  return limited(ROUND((x - first) * per_number), 0.0f, LARGEST_CODE);
-}
-FUNC uint unit_code_of(float unit) {
-  uint upper = (BITS_OF(unit) + 0xFFFFFu) >> 20;
-  uint code = upper < (127 - 20) * 8 ? 0 : upper - (127 - 20) * 8;
-  return code < NO_NUMBER - 1 ? code : NO_NUMBER - 1;
-}
-FUNC Group group_of_range(const float* x, float middle, float range) {
-  Group group;
-  float up = divided(middle, 127 / 8.0f + 7.5f);
-  float down = divided(middle, -128 / 8.0f + 7.5f);
-  float reached = up > down ? up : down;
-  float step = divided(range, LARGEST_CODE);
-  group.unit_code = unit_code_of(step > reached ? step : reached);
-  float unit = unit_of(group.unit_code);
-  float per_number = divided(1.0f, unit);
-  float code = range == 0 ? 8.0f : 7.5f;
-  group.offset = (schar)limited(ROUND((middle * per_number - code) * 8), -128.0f, 127.0f);
-  float first = first_of(unit, group.offset);
-  float errors[LANES];
-  for (uint l = 0; l < LANES; ++l) errors[l] = 0;
-  for (uint i = 0; i < GROUP; ++i) {
-    float error = x[i] - (code_of(x[i], first, per_number) * unit + first);
-    errors[i % LANES] += error * error;
-  }
-  for (uint apart = LANES / 2; apart != 0; apart /= 2) {
-    for (uint l = 0; l < apart; ++l) errors[l] += errors[l + apart];
-  }
-  group.error = errors[0];
-  return group;
-}
-// The best group for `count` numbers, whose copies with a limit go to x.
-FUNC Group best_group(GLOBAL const float* from, uint count, float* x) {
-  Group best;
-  float least = INFINITE;
-  float largest = -INFINITE;
-  int has_numbers = 1;
-  for (uint i = 0; i < GROUP; ++i) {
-    float number = from[i < count ? i : count - 1];
-    has_numbers = has_numbers && is_finite(number);
-    x[i] = limited(number, -28672.0f, 28672.0f);
-    least = x[i] < least ? x[i] : least;
-    largest = x[i] > largest ? x[i] : largest;
-  }
-  best.unit_code = NO_NUMBER;
-  best.offset = 0;
-  if (!has_numbers) return best;
-  float middle = 0.5f * (least + largest);
-  float range = largest - least;
-  best = group_of_range(x, middle, range);
-  for (uint i = 0; i < 3; ++i) {
-    Group shorter = group_of_range(x, middle, (i == 0 ? 0.95f : i == 1 ? 0.9f : 0.85f) * range);
-    if (shorter.error < best.error) best = shorter;
-  }
-  return best;
-}
-// Stores a head of a token.
-FUNC void append_nibbles(GLOBAL const float* from, GLOBAL uchar* head, uint token, uint size,
-                         uint context, uint holds_keys) {
-  uint row_bytes = rounded_up(size) / 2;
-  GLOBAL uchar* groups = head + rounded_up(context) * row_bytes;
-  float x[GROUP];
-  for (uint begin = 0; begin < size; begin += GROUP) {
-    Group group = best_group(from + begin, size - begin, x);
-    groups[group_index(token, begin, size)] = (uchar)group.unit_code;
-    groups[group_index(token, begin, size) + PANEL] = (uchar)group.offset;
-    float unit = unit_of(group.unit_code);
-    float first = first_of(unit, group.offset);
-    float per_number = divided(1.0f, unit);
-    uint end = begin + GROUP < rounded_up(size) ? begin + GROUP : rounded_up(size);
-    uint apart = holds_keys ? 1 : 8;  // numbers of a byte
-    for (uint i = begin; i < end; ++i) {
-      if (i / apart % 2 != 0) continue;
-      uint codes = 0;
-      for (uint each = 0; each < 2; ++each) {
-        uint at = i + each * apart;
-        int has_code = at < size && group.unit_code != NO_NUMBER;
-        if (has_code) codes |= (uint)code_of(x[at - begin], first, per_number) << (4 * each);
-      }
-      uint byte = holds_keys ? token / PANEL * PANEL * row_bytes + i / 2 * PANEL + token % PANEL
-                             : token * row_bytes + i / 16 * 8 + i % 8;
-      head[byte] = (uchar)codes;
-    }
-  }
-}
-#endif
-
-// The largest magnitude of numbers; infinite if one is infinite or NaN.
-FUNC float largest_of(GLOBAL const float* x, uint count) {
-  float largest = 0;
-  for (uint i = 0; i < count; ++i) {
-    float magnitude = is_finite(x[i]) ? MAGNITUDE(x[i]) : INFINITE;
-    largest = magnitude > largest ? magnitude : largest;
-  }
-  return largest;
-}
-// How numbers are rounded to `steps` integers on either side of zero: factor 0 gives zeros.
-typedef struct {
-  float factor;
-  float scale;
-} Rounding;
-FUNC Rounding rounding_of(float largest, float steps) {
-  Rounding rounding;
-  float factor = divided(steps, largest);
-  int zero = !is_finite(largest) || !is_finite(factor);
-  rounding.factor = zero ? 0.0f : factor;
-  rounding.scale = !zero ? divided(largest, steps) : is_finite(largest) ? 0.0f : QUIET_NAN;
-  return rounding;
-}
-FUNC int rounded(float x, Rounding rounding) {
-  return rounding.factor == 0 ? 0 : (int)ROUND(x * rounding.factor);
 }
 
 // Turns pair i of each head of a row; copies numbers from dims on. count: of all numbers of y.
@@ -236,7 +47,7 @@ KERNEL rotate_heads(GLOBAL const float* x, GLOBAL const int* positions, GLOBAL c
   y[at] = is_second ? a * s + b * c : a * c - b * s;
 }
 
-#if defined(CACHE_INT8) || defined(CACHE_INT4)
+#if defined(INTEGER_STEPS) || defined(CACHE_INT4)
 #define CACHE_ROTATED
 #endif
 // Stores rows [N, heads size] in a cache, after rotate_blocks() with CACHE_ROTATED. count: then of
@@ -259,14 +70,11 @@ KERNEL append(GLOBAL const float* x, GLOBAL const int* slots, GLOBAL const int* 
   GLOBAL cached_t* to = cache + (size_t)((uint)slots[row] * heads + head) * head_numbers;
 #if defined(CACHE_INT4)
   append_nibbles(x + (size_t)at * size, to, token, size, context, holds_keys);
-#elif defined(CACHE_INT8)
-  GLOBAL const float* from = x + at * size;
-  Rounding rounding = rounding_of(largest_of(from, size), 127.0f);
-  for (uint i = 0; i < size; ++i) {
-    uint index = holds_keys ? key_index(token, i, row_size) : value_index(token, i, row_size);
-    to[index] = (schar)rounded(from[i], rounding);
-  }
-  ((GLOBAL float*)(to + rounded_up(context) * row_size))[token] = rounding.scale;
+#elif defined(INTEGER_STEPS)
+  GLOBAL const float* from = x + (size_t)at * size;
+  Rounding rounding = rounding_of(largest_of(from, size), INTEGER_STEPS);
+  store_integers(from, rounding, to, token, size, holds_keys);
+  scales_of(to, row_size, context)[token] = rounding.scale;
 #else
   uint i = at % size;
   STORE(to, holds_keys ? key_index(token, i, row_size) : value_index(token, i, row_size), x[at]);
@@ -332,9 +140,9 @@ FUNC void store_head(TO_SHARED const float* head, GLOBAL cached_t* to, uint toke
   }
 }
 
-// Caches of floats only. Block (h, r) has head h of row r, of the heads of queries, then those of keys, then those of
-// values: norms and turns queries and keys, and stores keys and values in their caches. Row r of
-// each lies at begin + r stride. norms: 1 for queries, 2 for keys.
+// Caches of floats only. Block (h, r) has head h of row r, of the heads of queries, then those of
+// keys, then those of values: norms and turns queries and keys, and stores keys and values in their
+// caches. Row r of each lies at begin + r stride. norms: 1 for queries, 2 for keys.
 KERNEL place_heads(GLOBAL const float* q, uint q_begin, uint q_stride, GLOBAL const float* k,
                    uint k_begin, uint k_stride, GLOBAL const float* v, uint v_begin, uint v_stride,
                    GLOBAL const int* slots, GLOBAL const int* positions,
@@ -385,12 +193,12 @@ KERNEL place_heads(GLOBAL const float* q, uint q_begin, uint q_stride, GLOBAL co
 FUNC float product_with_key(GLOBAL const float* query, GLOBAL const cached_t* key, uint token,
                             uint size, uint context, Rounding rounding) {
   uint row_size = rounded_up(size);
-#ifdef CACHE_INT8
+#ifdef INTEGER_STEPS
   int sum = 0;
   for (uint i = 0; i < size; ++i) {
-    sum += rounded(query[i], rounding) * LOAD(key, key_index(token, i, row_size));
+    sum += rounded(query[i], rounding) * key_integer(key, token, i, row_size);
   }
-  return (float)sum * ((GLOBAL const float*)(key + rounded_up(context) * row_size))[token];
+  return (float)sum * scales_of(key, row_size, context)[token];
 #else
   float sum = 0;
   for (uint i = 0; i < size; ++i) {
@@ -404,7 +212,7 @@ FUNC float product_with_key(GLOBAL const float* query, GLOBAL const cached_t* ke
 #endif
 }
 
-#ifdef CACHE_INT8
+#ifdef INTEGER_STEPS
 // Rounds the weights of a group of tokens, times the scales of their values, to integers, in place.
 FUNC float round_group(GLOBAL float* score, GLOBAL const float* scales, uint begin, uint end) {
   for (uint t = begin; t < end; ++t) score[t] = score[t] * scales[t];
@@ -439,7 +247,7 @@ KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
   uint value_row = rounded_up(value_size);
   Rounding rounding;
   rounding.factor = 0;
-#ifdef CACHE_INT8
+#ifdef INTEGER_STEPS
   rounding = rounding_of(largest_of(query, key_size), query_steps);
   scale = scale * rounding.scale;
 #endif
@@ -470,9 +278,8 @@ KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
   }
   float total = shared[0];
   if (has_sinks) total = total + exp_of(sinks[head] - largest);
-#ifdef CACHE_INT8
-  GLOBAL const float* value_scales =
-      (GLOBAL const float*)(value + rounded_up(context) * value_row);
+#ifdef INTEGER_STEPS
+  GLOBAL const float* value_scales = scales_of(value, value_row, context);
   uint first_group = first / WEIGHT_GROUP;
   uint last_group = position / WEIGHT_GROUP;
   for (uint g = first_group + thread; g <= last_group; g += THREADS) {
@@ -484,12 +291,12 @@ KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
 #endif
   for (uint i = thread; i < value_size; i += THREADS) {
     float sum = 0;
-#ifdef CACHE_INT8
+#ifdef INTEGER_STEPS
     for (uint g = first_group; g <= last_group; ++g) {
       uint end = g == last_group ? position + 1 : (g + 1) * WEIGHT_GROUP;
       int exact = 0;
       for (uint t = g == first_group ? first : g * WEIGHT_GROUP; t < end; ++t) {
-        exact += (int)score[t] * LOAD(value, value_index(t, i, value_row));
+        exact += (int)score[t] * value_integer(value, t, i, value_row);
       }
       sum = sum + (float)exact * score[context + g];
     }

@@ -169,6 +169,7 @@ TEST_P(DecoderOnDevice, HasThemForEightSequencesInFloat16) {
 
 TEST_P(DecoderOnDevice, HasThemForEightSequencesInIntegers) {
   expect_same_for_sequences(description_of(GetParam()), ir::CacheNumbers::kInt8);
+  expect_same_for_sequences(description_of(GetParam()), ir::CacheNumbers::kInt6);
   expect_same_for_sequences(description_of(GetParam()), ir::CacheNumbers::kInt4);
 }
 
