@@ -78,7 +78,7 @@ TEST_F(ProgramStories, AreTheSameForTheSameSeed) {
 
 /// Also with guesses, whose tokens are truncated where they are wrong.
 TEST_F(ProgramStories, AreTheSameWithGuessesForEveryCache) {
-  for (const std::string cache : {"float16", "int8", "int4"}) {
+  for (const std::string cache : {"float16", "int8", "int6", "int4"}) {
     const std::string told = kOnce + "-n 60 --temperature 0 --cache " + cache;
     EXPECT_EQ(generate(told)["tokens"], generate(told + " --lookup 0 --threads 2")["tokens"])
         << cache;
@@ -302,7 +302,7 @@ TEST_F(ProgramStories, HaveTheSameBitsOnEveryProcessor) {
   for (const char* how : {"--threads 1", "--simd SCALAR", "--simd SCALAR --threads 2"}) {
     EXPECT_EQ(run_well(eval + how).out, expected) << how;
   }
-  for (const std::string cache : {"int8", "int4"}) {
+  for (const std::string cache : {"int8", "int6", "int4"}) {
     const std::string rounded = run_well(eval + "--cache " + cache).out;
     EXPECT_NE(rounded, expected);
     EXPECT_EQ(run_well(eval + "--simd SCALAR --threads 2 --cache " + cache).out, rounded);

@@ -28,7 +28,7 @@ Fields fields_of(v0::LanguageModelOptions& o) {
       {"sequences", &o.sequences, "Sequences that the model remembers, each in memory of its own",
        Range::from(1)},
       Field::word("cache", &o.cache, "How a language model keeps keys and values",
-                  {"float32", "float16", "int8", "int4"}),
+                  {"float32", "float16", "int8", "int6", "int4"}),
       {"lora", &o.lora,
        "Low-rank changes of matrices: a folder of the package peft, or a GGUF file"},
       {"draft", &o.draft,

@@ -27,13 +27,14 @@ void check_sequences(std::size_t count) {
                               std::to_string(count));
 }
 
-/// @throws Error kUsage "cache: expected 'float32', 'float16', 'int8' or 'int4', found 'int2'"
+/// @throws Error kUsage "cache: expected one of float32, float16, int8, int6, int4, found 'int2'"
 ir::CacheNumbers cache_named(const std::string& name) {
+  std::string names;
   for (const auto each : ir::kCacheNumbers) {
     if (name == to_string(each)) return each;
+    names.append(names.empty() ? "" : ", ").append(to_string(each));
   }
-  fail(ErrorKind::kUsage,
-       "cache: expected 'float32', 'float16', 'int8' or 'int4', found '" + name + "'");
+  fail(ErrorKind::kUsage, "cache: expected one of " + names + ", found '" + name + "'");
 }
 
 /// Bits of a number of a cache, without scales.
@@ -45,6 +46,8 @@ std::size_t bits_of(ir::CacheNumbers cache) {
       return 16;
     case ir::CacheNumbers::kInt8:
       return 8;
+    case ir::CacheNumbers::kInt6:
+      return 6;
     case ir::CacheNumbers::kInt4:
       return 4;
   }

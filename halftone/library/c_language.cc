@@ -13,9 +13,10 @@ namespace halftone::library {
 namespace {
 
 OpenOptions open_options(const halftone_language_options& options) {
-  constexpr std::array kCaches = {"float16", "float32", "int8", "int4"};
+  constexpr std::array kCaches = {"float16", "float32", "int8", "int4", "int6"};
   if (options.cache < 0 || static_cast<std::size_t>(options.cache) >= kCaches.size()) {
-    fail(ErrorKind::kUsage, "options.cache: expected a halftone_cache, 0 to 3, found " +
+    fail(ErrorKind::kUsage, "options.cache: expected a halftone_cache, 0 to " +
+                                std::to_string(kCaches.size() - 1) + ", found " +
                                 std::to_string(options.cache));
   }
   OpenOptions open;

@@ -223,7 +223,7 @@ TEST_F(CLanguage, GeneratesTheTokensOfTheHighestLogits) {
 TEST_F(CLanguage, KeepsCachesAsItIsTold) {
   std::vector<std::vector<float>> found;
   halftone_language_model* const first = model_;
-  for (int cache = HALFTONE_CACHE_FLOAT16; cache <= HALFTONE_CACHE_INT4; ++cache) {
+  for (int cache = HALFTONE_CACHE_FLOAT16; cache <= HALFTONE_CACHE_INT6; ++cache) {
     model_ = open(1, cache);
     ASSERT_NE(model_, nullptr) << halftone_error_message();
     found.push_back(append(0, tokenize("Hello")));
@@ -231,7 +231,7 @@ TEST_F(CLanguage, KeepsCachesAsItIsTold) {
   }
   model_ = first;
   EXPECT_EQ(append(0, tokenize("Hello")), found[0]);
-  EXPECT_EQ(std::set(found.begin(), found.end()).size(), 4U);
+  EXPECT_EQ(std::set(found.begin(), found.end()).size(), 5U);
 }
 
 TEST_F(CLanguage, RefusesOptionsOutOfTheirRange) {
@@ -462,9 +462,9 @@ TEST_F(CLanguage, RefusesWhatIsNotThere) {
                "path: expected a pointer");
   EXPECT_FAILS(halftone_language_model_load(context_, "a.gguf", nullptr, nullptr), HALFTONE_USAGE,
                "model: expected a pointer");
-  options.cache = 4;
+  options.cache = 5;
   EXPECT_FAILS(halftone_language_model_load(context_, "a.gguf", &options, &model), HALFTONE_USAGE,
-               "options.cache: expected a halftone_cache, 0 to 3, found 4");
+               "options.cache: expected a halftone_cache, 0 to 4, found 5");
   options.struct_bytes += 8;
   EXPECT_FAILS(halftone_language_model_load(context_, "a.gguf", &options, &model), HALFTONE_USAGE,
                "options.struct_bytes");

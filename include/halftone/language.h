@@ -50,7 +50,8 @@ typedef enum halftone_cache {
   HALFTONE_CACHE_FLOAT16 = 0,
   HALFTONE_CACHE_FLOAT32 = 1,
   HALFTONE_CACHE_INT8 = 2, /**< rotated, with a scale for the numbers of each head */
-  HALFTONE_CACHE_INT4 = 3  /**< rotated, in groups of 32 numbers: 4.5 bits a number */
+  HALFTONE_CACHE_INT4 = 3, /**< rotated, in groups of 32 numbers: 4.5 bits a number */
+  HALFTONE_CACHE_INT6 = 4  /**< as INT8, with 6 bits a number */
 } halftone_cache;
 
 /** For halftone_language_model_load(). */

@@ -22,7 +22,7 @@ from ._progress import Progress, ProgressCallback
 from ._reports import Generation, LanguageSpeed, TextEvaluation
 
 Path: TypeAlias = str | os.PathLike[str]
-Cache: TypeAlias = Literal["float32", "float16", "int8", "int4"]
+Cache: TypeAlias = Literal["float32", "float16", "int8", "int6", "int4"]
 #: {"role": "user", "content": text}, with what else a template reads, such as "tool_calls"
 Message: TypeAlias = Mapping[str, Any]
 #: Called with each piece of a text; False stops the generation.

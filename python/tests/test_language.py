@@ -172,6 +172,15 @@ def test_opening_says_what_is_wrong(files: Path, tmp_path: Path) -> None:
         opened(files, threads=0)
 
 
+def test_caches_of_fewer_bits_read_less(files: Path) -> None:
+    caches = ("float32", "float16", "int8", "int6", "int4")
+    models = [opened(files, cache=cache) for cache in caches]
+    sizes = [model.bytes_per_token(50) for model in models]
+    assert sizes == sorted(set(sizes), reverse=True)
+    logits = [model.append([1, SPACE, token_of("a"), 7]).tobytes() for model in models]
+    assert len(set(logits)) == len(models)
+
+
 def test_greedy_tokens_have_the_highest_logits(model: ht.LanguageModel) -> None:
     logits = model.append(model.tokenize("Once"), sequence=1)
     expected: list[int] = []
