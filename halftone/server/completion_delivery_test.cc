@@ -22,14 +22,7 @@ class Deliveries : public testing::Test {
   std::string ask(Endpoint endpoint, const Json& body) {
     CompletionDelivery delivery(service_, endpoint, dump(body), exchange());
     std::string sent;
-    const Sink sink{[&](const std::string& text) {
-                      sent += text;
-                      return true;
-                    },
-                    [] { return true; }};
-    CompletionDelivery::State state = CompletionDelivery::State::kMore;
-    while (state == CompletionDelivery::State::kMore) state = delivery.send(sink);
-    EXPECT_EQ(state, CompletionDelivery::State::kDone);
+    EXPECT_EQ(send_all(delivery, sent), CompletionDelivery::State::kDone);
     return sent;
   }
   Json complete(const Json& body) { return Json::parse(ask(Endpoint::kCompletion, body)); }
@@ -253,23 +246,16 @@ TEST_F(Deliveries, TellClientsWhenTheModelFails) {
   TextModel broken("b", model_.texts(),
                    std::make_unique<BreakingModel>(259, 50, std::vector<lm::TokenId>{'a', 'a'}));
   TextService service(broken, options());
-  const auto send_all = [&](const char* prompt, bool streams, std::string& sent) {
+  const auto send = [&](const char* prompt, bool streams, std::string& sent) {
     CompletionDelivery delivery(service, Endpoint::kCompletion,
                                 dump({{"prompt", prompt}, {"stream", streams}}), exchange());
-    const Sink sink{[&](const std::string& text) {
-                      sent += text;
-                      return true;
-                    },
-                    [] { return true; }};
-    CompletionDelivery::State state = CompletionDelivery::State::kMore;
-    while (state == CompletionDelivery::State::kMore) state = delivery.send(sink);
-    return state;
+    return send_all(delivery, sent);
   };
   std::string sent;
-  EXPECT_THROW(send_all("aaaa", false, sent), RequestError) << "before there is a status";
-  EXPECT_EQ(send_all("a", false, sent), CompletionDelivery::State::kLost);
+  EXPECT_THROW(send("aaaa", false, sent), RequestError) << "before there is a status";
+  EXPECT_EQ(send("a", false, sent), CompletionDelivery::State::kLost);
   EXPECT_EQ(sent, "");
-  EXPECT_EQ(send_all("a", true, sent), CompletionDelivery::State::kDone);
+  EXPECT_EQ(send("a", true, sent), CompletionDelivery::State::kDone);
   EXPECT_THAT(sent,
               HasSubstr("data: {\"error\":{\"message\":\"the model failed: logit of token 0"));
 }

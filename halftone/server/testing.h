@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model for tests of the server, which knows a text by heart.
+// What tests of the server share: a model that knows a text by heart, and what it sends.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
@@ -9,6 +11,7 @@
 #include "halftone/api/language_model.h"
 #include "halftone/lm/generate/testing.h"
 #include "halftone/lm/text/testing.h"
+#include "halftone/server/completion_delivery.h"
 
 namespace halftone::server {
 
@@ -25,6 +28,19 @@ inline TextModel parrot(const std::string& text, std::size_t context = 200) {
   return {
       "models/parrot.gguf", std::move(texts),
       std::make_unique<lm::ParrotModel>(259, context, tokenizer.encode(text, {.control = true}))};
+}
+
+/// Sends a whole answer. @return its last state
+inline CompletionDelivery::State send_all(CompletionDelivery& delivery, std::string& sent) {
+  const Sink sink{[&](const std::string& text) {
+                    EXPECT_NE(text, "") << "which would end the answer";
+                    sent += text;
+                    return true;
+                  },
+                  [] { return true; }};
+  CompletionDelivery::State state = CompletionDelivery::State::kMore;
+  while (state == CompletionDelivery::State::kMore) state = delivery.send(sink);
+  return state;
 }
 
 }  // namespace halftone::server

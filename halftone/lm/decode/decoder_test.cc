@@ -399,18 +399,22 @@ TEST(Decoder, ForgetsWhatIsTruncated) {
   EXPECT_EQ(model.append(1, std::span(tokens).last(1), false), expected);
 }
 
+/// The logits of all tokens, read so many at a time.
+std::vector<float> logits_by(std::size_t step, std::span<const TokenId> tokens, Decoder model) {
+  std::vector<float> all;
+  for (std::size_t i = 0; i < tokens.size(); i += step) {
+    const auto part = tokens.subspan(i, std::min(step, tokens.size() - i));
+    const std::vector<float> logits = model.append(0, part, true);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
 TEST(RecurrentDecoder, DoesNotDependOnHowAPromptIsDivided) {
   const std::vector<TokenId> tokens = some_tokens(29);
   const std::vector<float> all = recurrent_decoder().append(0, tokens, true);
   for (const std::size_t step : {1U, 3U, 28U}) {
-    Decoder parts = recurrent_decoder(16, 2);
-    std::vector<float> found;
-    for (std::size_t i = 0; i < tokens.size(); i += step) {
-      const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
-      const std::vector<float> logits = parts.append(0, part, true);
-      found.insert(found.end(), logits.begin(), logits.end());
-    }
-    EXPECT_EQ(found, all) << step;
+    EXPECT_EQ(logits_by(step, tokens, recurrent_decoder(16, 2)), all) << step;
   }
 }
 
@@ -423,14 +427,7 @@ TEST(StreamDecoder, DoesNotDependOnHowAPromptIsDivided) {
   const std::vector<TokenId> tokens = {1, 5, 9, 2, 7, 0, 3, 3, 10, 4, 6, 8, 1};
   const std::vector<float> all = stream_decoder(8, 1).append(0, tokens, true);
   for (const std::size_t step : {1U, 3U, 12U}) {
-    Decoder parts = stream_decoder(16, 2);
-    std::vector<float> found;
-    for (std::size_t i = 0; i < tokens.size(); i += step) {
-      const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
-      const std::vector<float> logits = parts.append(0, part, true);
-      found.insert(found.end(), logits.begin(), logits.end());
-    }
-    EXPECT_EQ(found, all) << step;
+    EXPECT_EQ(logits_by(step, tokens, stream_decoder(16, 2)), all) << step;
   }
 }
 
