@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "halftone/accel/measure/measure_device.h"
+#include "halftone/api/cache_numbers.h"
 #include "halftone/api/description.h"
-#include "halftone/api/language_model.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
@@ -48,6 +48,9 @@ accel::LanguageSettings settings_of(const LanguageEstimateOptions& options) {
 accel::LanguageWorkload workload_in(const std::filesystem::path& path,
                                     const LanguageEstimateOptions& options) {
   if (!is_language_model(path)) {
+    if (options.bits) {
+      fail(ErrorKind::kUsage, path.string() + ": bits: expected a file of two precisions");
+    }
     const std::vector<std::byte> bytes = read_file(path);
     return accel::parse_language_model({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                                        path.string());
@@ -57,7 +60,7 @@ accel::LanguageWorkload workload_in(const std::filesystem::path& path,
                                 ": its weights have bits of their own; expected no "
                                 "weight bits and no group size");
   }
-  return accel::language_model_of(lm::open_model(path), path.string());
+  return accel::language_model_of(lm::open_model(path, options.bits), path.string());
 }
 
 }  // namespace
@@ -139,9 +142,11 @@ PredictedTimes predict(const runtime::Plan& plan, const accel::Accelerator& acce
 }
 
 void predict(LanguageSpeed& speed, const std::filesystem::path& model,
-             const accel::Accelerator& accelerator, const runtime::ExecutionOptions& execution) {
+             const accel::Accelerator& accelerator, const OpenOptions& open) {
   LanguageEstimateOptions options;
-  options.activation_bits = execution.int8_activations ? 8 : 32;
+  options.bits = open.bits;
+  options.activation_bits = open.float_activations ? 32 : 8;
+  options.cache_bits = static_cast<int>(cache_bits(cache_named(open.cache)));
   const accel::LanguageWorkload shape = workload_in(model, options);
   const accel::LanguageSettings settings = settings_of(options);
   const auto per_second = [&](std::size_t tokens, std::size_t context) {

@@ -14,6 +14,7 @@
 #include "halftone/accel/execute.h"
 #include "halftone/accel/language.h"
 #include "halftone/accel/training.h"
+#include "halftone/api/language_model.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/network.h"
@@ -67,9 +68,10 @@ using v0::LanguageEstimateOptions;
 
 /// A language model by its shape, config.json, whose weights have the bits that options say; or a
 /// file that has the weights too (see is_language_model()), each in its own type.
-/// @throws Error kUsage for bits outside 1 to 32, for no tokens or sequences, and for bits and
-///         groups of the weights of a file; kIo; as accel::parse_language_model(), lm::open_model()
-///         and accel::estimate()
+/// @throws Error kUsage for bits outside 1 to 32, for no tokens or sequences, for bits and groups
+/// of
+///         the weights of a file, and for a precision of a file that has one; kIo; as
+///         accel::parse_language_model(), lm::open_model() and accel::estimate()
 v0::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
                                              const accel::Accelerator& accelerator,
                                              const LanguageEstimateOptions& options);
@@ -83,9 +85,9 @@ accel::Accelerator measure_hardware(const std::string& device, const ProgressSin
 /// @throws Error kUnsupported if it lacks a unit for an operation
 PredictedTimes predict(const runtime::Plan& plan, const accel::Accelerator& accelerator);
 /// Sets what described hardware takes for what was measured of a model in a file.
-/// @param execution  that the model was opened with: inputs of layers have 8 bits or are floats
+/// @param open  how the model was opened: the bits of its weights, activations and cache
 /// @throws Error as estimate_language_model()
 void predict(LanguageSpeed& speed, const std::filesystem::path& model,
-             const accel::Accelerator& accelerator, const runtime::ExecutionOptions& execution);
+             const accel::Accelerator& accelerator, const OpenOptions& open);
 
 }  // namespace halftone

@@ -47,6 +47,7 @@ Fields fields_of(v0::LanguageEstimateOptions& o) {
       Field{"weight_bits", &o.weight_bits,
             "Bits per weight of a model by its shape; from 16 on floats", Range::between(1, 32)}
           .usually("16"),
+      precision_field(o.bits),
       {"activation_bits", &o.activation_bits, "Bits per activation; from 16 on floats",
        Range::between(1, 32)},
       {"cache_bits", &o.cache_bits, "Bits of keys and values", Range::between(1, 32)},

@@ -18,6 +18,13 @@ Field device_field(std::string& device) {
       "as cuda or opencl:0, or auto: the best card there is"};
 }
 
+Field precision_field(std::optional<std::size_t>& bits) {
+  return {"bits", &bits,
+          "Bits of a weight, of a file of two precisions, which quantize writes with --nested "
+          "(default: 4, or as the file has)",
+          Range::between(3, 4)};
+}
+
 Fields fields_of(v0::LanguageModelOptions& o) {
   return {
       {"tokenizer", &o.tokenizer, "Tokenizer of a .bin file of llama2.c"},
@@ -34,10 +41,7 @@ Fields fields_of(v0::LanguageModelOptions& o) {
       {"draft", &o.draft,
        "A smaller language model with the same tokens, which guesses what is verified at once: "
        "faster where it guesses well, and the same text"},
-      {"bits", &o.bits,
-       "Bits of a weight, of a file of two precisions, which quantize writes with --nested "
-       "(default: 4, or as the file has)",
-       Range::between(3, 4)},
+      precision_field(o.bits),
       device_field(o.device),
       {"float_activations", &o.float_activations,
        "Round no activations to 8 bits: codes of weights are decoded to float32"},

@@ -26,6 +26,8 @@ Fields fields_of(v0::TeachingOptions& options);
 Fields fields_of(v0::LanguageDistillOptions& options);
 /// Where a model runs: of all options that have it.
 Field device_field(std::string& device);
+/// Which precision of a file of two a model has.
+Field precision_field(std::optional<std::size_t>& bits);
 Fields fields_of(v0::LanguageModelOptions& options);
 Fields fields_of(v0::LanguageSpeedOptions& options);
 /// What quantizing and measuring a language model have in common.

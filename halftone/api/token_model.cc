@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "halftone/api/cache_numbers.h"
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
 #include "halftone/base/parallel.h"
@@ -27,39 +28,12 @@ void check_sequences(std::size_t count) {
                               std::to_string(count));
 }
 
-/// @throws Error kUsage "cache: expected one of float32, float16, int8, int6, int4, found 'int2'"
-ir::CacheNumbers cache_named(const std::string& name) {
-  std::string names;
-  for (const auto each : ir::kCacheNumbers) {
-    if (name == to_string(each)) return each;
-    names.append(names.empty() ? "" : ", ").append(to_string(each));
-  }
-  fail(ErrorKind::kUsage, "cache: expected one of " + names + ", found '" + name + "'");
-}
-
-/// Bits of a number of a cache, without scales.
-std::size_t bits_of(ir::CacheNumbers cache) {
-  switch (cache) {
-    case ir::CacheNumbers::kFloat32:
-      return 32;
-    case ir::CacheNumbers::kFloat16:
-      return 16;
-    case ir::CacheNumbers::kInt8:
-      return 8;
-    case ir::CacheNumbers::kInt6:
-      return 6;
-    case ir::CacheNumbers::kInt4:
-      return 4;
-  }
-  return 0;
-}
-
 /// Bytes of the angles of all positions, and of the keys and values of all sequences.
 std::size_t context_bytes(const lm::Description& d, std::size_t context,
                           const OpenOptions& options) {
   const std::size_t tables = d.positions == lm::Positions::kRotary ? d.rotary_dims * 4 : 0;
   const std::size_t ranks = options.ranks == nullptr ? 1 : options.ranks->num_ranks();
-  const std::size_t bits = d.cache_width() * bits_of(cache_named(options.cache));
+  const std::size_t bits = d.cache_width() * cache_bits(cache_named(options.cache));
   const std::size_t kept = bits / 8 / std::min(ranks, d.kv_heads);
   return context * (tables + kept * options.sequences);
 }

@@ -84,6 +84,7 @@ Names read_options(Mode mode, bool executes) {
   if (mode == Mode::kNetwork) add({"--training"});
   if (mode == Mode::kShape || mode == Mode::kFile) add({"--prompt", "--context", "--cache-bits"});
   if (mode == Mode::kShape) add({"--group-size"});
+  if (mode == Mode::kFile) add({"--bits"});
   return names;
 }
 
@@ -266,7 +267,7 @@ void add_language_options(CLI::App& verb, EstimateOptions& options) {
                   "A language model by its shape alone: config.json of a Hugging Face folder")
       ->check(read_path());
   const Fields fields = fields_of(options.language);
-  for (const char* name : {"prompt", "context", "cache_bits", "group_size"}) {
+  for (const char* name : {"bits", "prompt", "context", "cache_bits", "group_size"}) {
     add_field(verb, *find_field(fields, name));
   }
 }

@@ -130,6 +130,7 @@ def language_estimate(
     accelerator: Description,
     *,
     weight_bits: int | None = None,
+    bits: int | None = None,
     activation_bits: int = 16,
     cache_bits: int = 16,
     group_size: int = 0,
@@ -158,9 +159,10 @@ def language_estimate(
     (True, 'int4')
     """
     how = native.LanguageEstimateArguments()
-    set_fields(how, {"weight_bits": weight_bits, "activation_bits": activation_bits,
-                     "cache_bits": cache_bits, "group_size": group_size, "batch": batch,
-                     "prompt": prompt, "context": context, "method": method, "devices": devices,
+    set_fields(how, {"weight_bits": weight_bits, "bits": bits,
+                     "activation_bits": activation_bits, "cache_bits": cache_bits,
+                     "group_size": group_size, "batch": batch, "prompt": prompt,
+                     "context": context, "method": method, "devices": devices,
                      "split": split})  # fmt: skip
     described = description_text(accelerator, "accelerator")
     with missing_files([os.fsdecode(model), *described_files(described)]):

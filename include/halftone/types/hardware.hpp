@@ -110,6 +110,7 @@ HALFTONE_VERSIONED namespace v0 {
   struct LanguageEstimateOptions {
     /// Of a model by its shape; nullopt: 16. A file has its own.
     std::optional<int> weight_bits{};
+    std::optional<std::size_t> bits{};  ///< of a file of two precisions, as in LanguageModelOptions
     int activation_bits = 16;
     int cache_bits = 16;           ///< of keys and values
     std::size_t group_size = 0;    ///< weights that share a scale of 16 bits; 0: none is counted
