@@ -14,6 +14,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/field_options.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
@@ -58,7 +59,7 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
     how.progress = progress.sink();
     return measure_language_speed(model, how);
   }();
-  if (hardware) predict(speed, options.model, *hardware, options.execution);
+  if (hardware) predict(speed, options.model, *hardware, open);
   std::cout << (options.common.json ? report::to_json(speed) : printable(report::to_text(speed)));
 }
 
@@ -74,19 +75,12 @@ std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& option
 }
 
 /// @throws CLI::ParseError if options are not of the kind of model
-void check_kind(const CLI::App& verb, const std::string& model,
+void check_kind(CLI::App& verb, const std::string& model,
                 const std::vector<CLI::Option*>& of_language) {
-  const auto check = [&](const CLI::Option& option, const char* kind) {
-    if (!option.empty())
-      throw CLI::ValidationError(option.get_name(), "only of " + std::string(kind));
-  };
-  if (!is_language_model(model)) {
-    for (const CLI::Option* option : of_language) check(*option, "language models");
-    return;
-  }
+  if (!is_language_model(model)) return refuse_given(of_language, kLanguageOnly);
   for (const char* name : {"--batch", "--devices", "--seconds", "--explain", "--shape",
-                           "--constant", "--tune", "--float-order"}) {
-    check(*verb.get_option(name), "networks without states");
+                           "--constant", "--max-iterations", "--tune", "--tuning-file"}) {
+    refuse_given({verb.get_option(name)}, kNetworkOnly);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "halftone/api/run_costs.h"
 #include "halftone/base/error.h"
 #include "halftone/cli/field_options.h"
+#include "halftone/cli/given_options.h"
 
 namespace halftone::cli {
 
@@ -38,8 +39,7 @@ void add_budget_options(CLI::App& verb, BudgetArguments& options) {
   add_fields(verb, firmware_fields(options.core, options.instruction_pj));
   verb.get_option("--core")->type_name("CORE");
   verb.get_option("--instruction-pj")->excludes(verb.get_option("--accelerator"));
-  const std::vector<CLI::Option*> all = verb.get_options();
-  options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  options.others = options_from(verb, before);
   options.option->group("Budgets");
   for (CLI::Option* option : options.others) option->needs(options.option)->group("Budgets");
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "halftone/api/language_model.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
@@ -26,14 +26,6 @@ struct ConvertOptions {
   bool decoded = false;
   formats::ExportOptions form;
 };
-
-/// @throws CLI::Error if one of the options was given
-void refuse_given(std::span<CLI::Option* const> options, const std::string& what) {
-  for (const CLI::Option* option : options) {
-    if (option->count() == 0) continue;
-    throw CLI::ValidationError(option->get_name(), "does nothing for " + what);
-  }
-}
 
 void run_language(const ConvertOptions& options, const Machine& machine) {
   const LanguageConvertReport report =
@@ -87,13 +79,11 @@ void add_convert(CLI::App& app, Action& action) {
                  "Write float32 in place of codes, with operators that every runtime has");
   add_model_options(*verb, options->model_options);
   add_form_options(*verb, options->form);
-  verb->final_callback([options, verb, lora, num_shared, &action] {
-    const std::vector<CLI::Option*> all = verb->get_options();
-    if (is_language_model(options->input)) {
-      refuse_given(std::span(all).subspan(num_shared), "a language model");
-    } else {
-      refuse_given({&lora, 1}, "a network that is no language model");
-    }
+  const std::vector<CLI::Option*> networks = options_from(*verb, num_shared);
+  verb->final_callback([options, lora, networks, &action] {
+    const bool is_language = is_language_model(options->input);
+    if (is_language) refuse_given(networks, kNetworkOnly);
+    if (!is_language) refuse_given({lora}, kLanguageOnly);
     action = [options](const Machine& machine) { run(*options, machine); };
   });
 }

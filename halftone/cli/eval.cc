@@ -12,6 +12,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/field_options.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
@@ -108,21 +109,24 @@ void add_eval(CLI::App& app, Action& action) {
                    "or a .bin file of llama2.c")
       ->required()
       ->check(read_path());
+  const std::size_t before = verb->get_options().size();
   add_model_options(*verb, options->model_options);
   add_data_options(*verb, options->data, "test");
+  std::vector<CLI::Option*> networks = options_from(*verb, before);
   verb->add_option("--reference", options->reference, "Network to compare with")
       ->check(read_path());
   add_execution_options(*verb, options->execution);
   add_tune_options(*verb, options->tune);
+  for (const char* name : {"--tune", "--tuning-file"}) networks.push_back(verb->get_option(name));
   CLI::Option* data = verb->get_option("--data")->required(false);
   CLI::Option* text = add_text_evaluation_options(*verb, options->text)->excludes(data);
   OpenOptions& open = options->text.open;
-  add_open_fields(*verb, open, {"tokenizer"});
-  for (CLI::Option* option : add_open_fields(*verb, open, {"cache", "lora", "bits"})) {
+  for (CLI::Option* option : add_open_fields(*verb, open, {"tokenizer", "cache", "lora", "bits"})) {
     option->needs(text);
   }
   add_field(*verb, device_field(open.device));
-  verb->final_callback([options, &action, data, text] {
+  verb->final_callback([options, &action, data, text, networks] {
+    if (!text->empty()) refuse_given(networks, kNetworkOnly);
     if (text->empty() && is_language_model(options->model)) {
       throw CLI::RequiredError(text->get_name() + ", of a language model,");
     }

@@ -10,6 +10,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/budget_options.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/one_of.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/cli/quantize_language.h"
@@ -104,18 +105,15 @@ void add_network_options(CLI::App& verb, QuantizeOptions& options) {
   verb.add_flag("--full-integer", options.full_integer,
                 "8-bit integers in the whole network, in operators that other runtimes have");
   add_form_options(verb, options.form);
-  const std::vector<CLI::Option*> all = verb.get_options();
-  options.networks_only.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  options.networks_only = options_from(verb, before);
 }
 
 /// @throws CLI::Error if an option has no effect on language models
 void check_language_options(const QuantizeOptions& options) {
   for (const std::vector<CLI::Option*>& group : {options.networks_only, options.budget.others}) {
-    for (const CLI::Option* option : group) {
-      if (option->empty() || option->get_name() == "--choices") continue;
-      throw CLI::ValidationError(option->get_name(),
-                                 "only of networks that are no language models");
-    }
+    std::vector<CLI::Option*> others = group;
+    std::erase_if(others, [](const auto* each) { return each->get_name() == "--choices"; });
+    refuse_given(others, kNetworkOnly);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "halftone/api/option_fields.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/error.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/report/language.h"
@@ -40,8 +41,7 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeArguments& op
   verb.add_option("--tensor", options.rules,
                   "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "
                   "keep leaves them as they are");
-  const std::vector<CLI::Option*> all = verb.get_options();
-  options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  options.others = options_from(verb, before);
   options.calibrate->group(kCalibrationGroup);
   options.text->group(kCalibrationGroup);
   for (CLI::Option* option : options.others) option->group(kCalibrationGroup);

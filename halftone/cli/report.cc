@@ -14,6 +14,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/field_options.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
@@ -158,13 +159,6 @@ std::vector<CLI::Option*> add_text_options(CLI::App& verb, ReportOptions& option
   return {text, context, windows, verb.get_option("--tokenizer"), verb.get_option("--bits")};
 }
 
-/// @param options  that models of the other kind have
-void require_none(const std::vector<CLI::Option*>& options, const char* kind) {
-  for (const CLI::Option* option : options) {
-    if (*option) throw CLI::ValidationError(option->get_name(), std::string("only of ") + kind);
-  }
-}
-
 void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--reference", options.reference, "Float network to compare with")
       ->check(read_path());
@@ -218,8 +212,7 @@ void add_report(CLI::App& app, Action& action) {
   add_content_options(*verb, *options);
   add_data_options(*verb, options->data, "test");
   verb->get_option("--data")->required(false);
-  const std::vector<CLI::Option*> all = verb->get_options();
-  std::vector<CLI::Option*> networks(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  std::vector<CLI::Option*> networks = options_from(*verb, before);
   for (const char* shared : {"--reference", "--sensitivity", "--time"}) {
     std::erase(networks, verb->get_option(shared));
   }
@@ -227,8 +220,8 @@ void add_report(CLI::App& app, Action& action) {
   const std::vector<CLI::Option*> texts = add_text_options(*verb, *options);
   verb->final_callback([options, &action, networks, texts] {
     const bool is_language = is_language_model(options->model);
-    if (is_language) require_none(networks, "networks that are no language models");
-    if (!is_language) require_none(texts, "language models");
+    if (is_language) refuse_given(networks, kNetworkOnly);
+    if (!is_language) refuse_given(texts, kLanguageOnly);
     if (is_language && options->language.texts.empty() && !options->reference.empty()) {
       throw CLI::RequiresError("--reference, of a language model,", "--text");
     }

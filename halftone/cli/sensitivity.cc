@@ -12,6 +12,7 @@
 #include "halftone/cli/budget_options.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/field_options.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/sensitivity.h"
 
@@ -76,12 +77,6 @@ void run(const CommonOptions& common, const Machine& machine, const Measure& mea
   std::cout << (common.json ? report::to_json(found) : printable(report::to_text(found)));
 }
 
-/// The options of a verb from the one of this index on.
-std::vector<CLI::Option*> options_from(CLI::App& verb, std::size_t first) {
-  const std::vector<CLI::Option*> all = verb.get_options();
-  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
-}
-
 void add_network_options(CLI::App& verb, SensitivityVerbOptions& options) {
   const std::size_t before = verb.get_options().size();
   add_model_options(verb, options.model_options);
@@ -112,20 +107,13 @@ void add_calibrated_options(CLI::App& verb, SensitivityVerbOptions& options) {
   for (CLI::Option* option : options.language_only) option->group(kCalibrationGroup);
 }
 
-CLI::Option* given_of(const std::vector<CLI::Option*>& options) {
-  const auto found =
-      std::ranges::find_if(options, [](const CLI::Option* each) { return !each->empty(); });
-  return found == options.end() ? nullptr : *found;
-}
-
 /// Whether the verb is about a language model.
 /// @throws CLI::Error if it is about none, and there are no data either, or for options of the
 ///         other kind
 bool is_language(const SensitivityVerbOptions& options, const CLI::Option& data) {
   if (given_of(options.calibration) != nullptr) {
-    const CLI::Option* other = given_of(options.networks_only);
-    if (other == nullptr) return true;
-    throw CLI::ValidationError(other->get_name(), "only of networks that are no language models");
+    refuse_given(options.networks_only, kNetworkOnly);
+    return true;
   }
   if (const CLI::Option* other = given_of(options.language_only)) {
     throw CLI::RequiresError(other->get_name(), kCalibrationWays);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "halftone/cli/field_options.h"
+#include "halftone/cli/given_options.h"
 #include "halftone/cli/interruption.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/server/http_server.h"
@@ -40,6 +43,19 @@ void run(const ServeVerbOptions& options, const Machine& machine) {
   server::serve(model, server, [] { return Interruption::is_wanted(); });
 }
 
+/// Options of a server that are not about its model.
+constexpr std::array<const char*, 6> kServerOptions = {"--host", "--port",        "--api-key",
+                                                       "--name", "--connections", "--max-body"};
+
+/// Those that do nothing for a network.
+/// @param first  index of the first one that not every verb has
+std::vector<CLI::Option*> language_options(CLI::App& verb, std::size_t first) {
+  std::vector<CLI::Option*> options = options_from(verb, first);
+  std::erase(options, verb.get_option("model"));
+  for (const char* name : kServerOptions) std::erase(options, verb.get_option(name));
+  return options;
+}
+
 void add_limits(CLI::App& verb, server::ServerOptions& server) {
   verb.add_option("--queue", server.queue,
                   "Texts that wait while all sequences are in use; more are refused (429)")
@@ -69,6 +85,7 @@ void add_serve(CLI::App& app, Action& action) {
                             "Serve a language model over HTTP, as OpenAI's API does, or run a "
                             "network on what requests give",
                             "halftone serve model.gguf --port 8080", options->common);
+  const std::size_t before = verb->get_options().size();
   add_language_options(*verb, options->language);
   options->language.open.sequences = 8;
   add_open_fields(*verb, options->language.open, {"sequences"})[0]->description(
@@ -92,7 +109,9 @@ void add_serve(CLI::App& app, Action& action) {
       ->description(
           "Tokens of a text at most, which no request may exceed; 0: until the context "
           "is full");
-  verb->final_callback([options, &action] {
+  const std::vector<CLI::Option*> of_language = language_options(*verb, before);
+  verb->final_callback([options, of_language, &action] {
+    if (!is_language_model(options->language.model)) refuse_given(of_language, kLanguageOnly);
     action = [options](const Machine& machine) { run(*options, machine); };
   });
 }
