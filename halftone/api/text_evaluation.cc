@@ -108,6 +108,19 @@ std::optional<TextModel> open_reference(const std::filesystem::path& path, OpenO
   return TextModel::open(path, open);
 }
 
+/// What a state was measured with, besides the text.
+JobIdentity models_of(const TextEvaluationJob& job) {
+  const OpenOptions& open = job.open;
+  const bool is_fixed = open.float_order == runtime::FloatOrder::kFixed;
+  return {{"model", identity_of(job.model)},
+          {"lora", identity_of(open.lora)},
+          {"bits", std::to_string(open.bits.value_or(0))},
+          {"cache", open.cache},
+          {"activations", open.float_activations ? "float" : "8 bits"},
+          {"float order", is_fixed ? "fixed" : "fastest"},
+          {"reference", identity_of(job.reference)}};
+}
+
 }  // namespace
 
 lm::TextEvaluation evaluate_text(TextModel& model, TextModel* reference, std::string_view text,
@@ -139,10 +152,7 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
   open.context = job.windows.context;
   TextModel model = TextModel::open(job.model, open);
   std::optional<TextModel> reference = open_reference(job.reference, open);
-  const JobIdentity models{{"model", identity_of(job.model)},
-                           {"lora", identity_of(job.open.lora)},
-                           {"bits", std::to_string(job.open.bits.value_or(0))},
-                           {"reference", identity_of(job.reference)}};
+  const JobIdentity models = models_of(job);
   const auto count = static_cast<double>(texts.size());
   std::vector<TextFileEvaluation> evaluations;
   for (std::size_t i = 0; i < texts.size(); ++i) {
