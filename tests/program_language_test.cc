@@ -182,9 +182,30 @@ TEST_F(ProgramStories, TellTheOthersWhereLinesOfABatchAreWrong) {
   EXPECT_THAT(found.err, HasSubstr("9 of 10 lines failed, the first with: expected JSON"));
   EXPECT_THAT(found.out, HasSubstr("\"line\":1,\"text\""));
   for (const auto& [line, message] : wrong) EXPECT_THAT(found.out, HasSubstr(message));
-  write_file(path("o.txt"), std::string_view("{\"line\": 2}\n"));
-  expect_failure("generate " + model_ + " --batch-file " + path("b.jsonl") + " -o " + path("o.txt"),
-                 3, "expected answers of a batch, and line 1 is none");
+  const std::string to_file =
+      "generate " + model_ + " --batch-file " + path("b.jsonl") + " -o " + path("o.txt");
+  for (const char* answers : {"{\"line\": 0}\n", "{\"line\": 1}\n{\"line\": 1}\n", "{}\n"}) {
+    write_file(path("o.txt"), std::string_view(answers));
+    expect_failure(to_file, 3, "o.txt: expected answers of a batch, found none behind ");
+  }
+  expect_failure("generate " + model_ + " --batch-file " + path(""), 3, "cannot be read");
+}
+
+/// Files as other systems write them.
+TEST_F(ProgramStories, AreToldOfFilesWithBlankLines) {
+  const std::string one = R"({"prompt": "Lily", "max_tokens": 3})";
+  const std::string file = path("b.jsonl");
+  write_file(file, std::string_view("\xEF\xBB\xBF" + one + "\r\n\r\n \n" + one + "\r\n\n" + one));
+  const std::string batch = "generate " + model_ + " --batch-file " + file;
+  const std::string out = run_well(batch).out;
+  EXPECT_EQ(std::ranges::count(out, '\n'), 3);
+  for (const char* line : {"\"line\":1,", "\"line\":4,", "\"line\":6,"}) {
+    EXPECT_THAT(out, HasSubstr(line));
+  }
+  const std::size_t second = out.find('\n', out.find('\n') + 1) + 1;
+  write_file(path("o.jsonl"), std::string_view(out).substr(0, second));
+  (void)run_well(batch + " -o " + path("o.jsonl"));
+  EXPECT_EQ(text_of(path("o.jsonl")), out);
 }
 
 TEST_F(ProgramStories, BeginFromAFileOrAPipe) {
@@ -272,8 +293,14 @@ TEST_F(ProgramStories, AreMeasuredOnAText) {
   // The windows of a state are not measured again, and their number is part of it.
   EXPECT_EQ(run_well(state).out, run_well(state).out);
   EXPECT_EQ(json::parse(run_well(state).out), whole);
-  expect_failure(state + " --stride 32", 3,
-                 "state.json: has measures of a text of another job: expected windows");
+  for (const auto& [option, what] :
+       std::vector<std::pair<std::string, std::string>>{{" --stride 32", "windows"},
+                                                        {" --cache int8", "cache"},
+                                                        {" --float-activations", "activations"},
+                                                        {" --float-order fixed", "float order"}}) {
+    expect_failure(state + option, 3,
+                   "state.json: has measures of a text of another job: expected " + what);
+  }
   const json half = json::parse(run_well(eval + "--json --second-half").out);
   EXPECT_EQ(half["tokens"], half["windows"].get<int>() * 31);
   const std::string file = model_.substr(0, model_.find(' '));
@@ -324,6 +351,8 @@ TEST_F(ProgramStories, AreReadInTwoPrecisions) {
   expect_failure("generate " + small + " --bits 2", 2, "--bits: Value 2 not in range 3 to 4");
   expect_failure("generate " + model_ + " -p a --bits 3", 2, "expected a file of two precisions");
   expect_failure("quantize " + model_ + " -o " + path("b") + " --nested 2,4", 2, "nested");
+  expect_failure("quantize " + model_ + " -o " + small + " --nested 3,4 --text " + write_text(), 2,
+                 "blk.0.ffn_down.weight: nested3+4 has blocks of 64 weights, rows have 172; ");
 }
 
 TEST_F(ProgramStories, AreTurnedIntoVectors) {
@@ -370,7 +399,7 @@ TEST_F(ProgramLanguage, RefusesOptionsThatDoNotFit) {
   expect_failure("eval m.gguf --data d --stride 3", 2, "--stride requires --text");
   expect_failure("eval m.gguf --text t.txt --context 1", 2, "expected a whole number from 2");
   expect_failure("bench " + kModel + " --depth 1", 2, "--depth: only of language models");
-  expect_failure("bench m.gguf --batch 1", 2, "--batch: only of networks without states");
+  expect_failure("bench m.gguf --batch 1", 2, "--batch: only of networks that are");
   expect_failure("bench m.gguf --depth x", 2, "--depth: expected a whole number");
 }
 

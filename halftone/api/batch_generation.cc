@@ -17,6 +17,11 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
+/// Lines of JSON may have blank ones between them.
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
 OrderedJson parse_object(std::string_view line) {
   check_json(line);
   OrderedJson request = OrderedJson::parse(line);
@@ -67,15 +72,21 @@ class Batch {
       }
       submit_some();
       scheduler_.step();
-      for (auto done = done_.find(told_); done != done_.end(); done = done_.find(told_)) {
-        on_answer_(done->second);
-        done_.erase(done);
-        ++told_;
-      }
+      tell();
     }
   }
 
  private:
+  /// Hands out answers up to the first that is not there yet.
+  void tell() {
+    for (; told_ < lines_.size(); ++told_) {
+      if (is_blank(lines_[told_])) continue;
+      const auto done = done_.find(told_);
+      if (done == done_.end()) return;
+      on_answer_(done->second);
+      done_.erase(done);
+    }
+  }
   /// Keeps twice as many texts at hand as run, so that those of one prompt find each other.
   void submit_some() {
     const std::size_t wanted = 2 * model_.model().sequences();
@@ -86,6 +97,7 @@ class Batch {
     }
   }
   void submit(std::size_t line) {
+    if (is_blank(lines_[line])) return;
     BatchAnswer answer{line};
     try {
       PreparedText text = prepare_line(model_, lines_[line], options_.generate, answer);
@@ -124,19 +136,21 @@ std::size_t resume_answers(const std::filesystem::path& file) {
   if (!path_exists(file)) return 0;
   const std::vector<std::byte> bytes = read_file(file);
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::size_t lines = 0;
+  std::size_t last = 0;
   std::size_t whole = 0;
   for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', whole)) {
     const OrderedJson answer =
         with_context(file.string(), [&] { return parse_object(text.substr(whole, end - whole)); });
-    if (answer.value("line", OrderedJson()) != ++lines) {
-      fail(ErrorKind::kFormat, file.string() + ": expected answers of a batch, and line " +
-                                   std::to_string(lines) + " is none; write to another file");
+    const OrderedJson line = answer.value("line", OrderedJson());
+    if (!line.is_number_unsigned() || line.get<std::size_t>() <= last) {
+      fail(ErrorKind::kFormat, file.string() + ": expected answers of a batch, found none behind " +
+                                   std::to_string(last) + "; write to another file");
     }
+    last = line.get<std::size_t>();
     whole = end + 1;
   }
   if (whole < text.size()) std::filesystem::resize_file(file, whole);
-  return lines;
+  return last;
 }
 
 }  // namespace halftone

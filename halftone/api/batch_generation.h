@@ -32,16 +32,16 @@ struct BatchAnswer {
 /// answer() makes of it alone.
 /// @param lines      requests in JSON: {"prompt": "Once"} or {"messages": [...]} with what else
 ///                   answer() takes, with options (take_options()) and an "id" of any kind. What is
-///                   wrong with one is its answer's error.
+///                   wrong with one is its answer's error. Blank lines have no answer.
 /// @param on_answer  gets answers in the order of lines
 /// @throws Error kInterrupted if it is not to go on
 void generate_batch(TextModel& model, std::span<const std::string> lines,
                     const BatchOptions& options,
                     const std::function<void(const BatchAnswer&)>& on_answer);
 
-/// Lines of a file of answers that are whole, each with its "line" from 1 on. What is behind them,
-/// of a run that was stopped, is cut off.
-/// @return  their number; 0 if there is no such file
+/// Finds where a run was stopped in its file of answers, each with its "line", which rise. What
+/// is behind the last whole one is cut off.
+/// @return  the last "line"; 0 if there is no such file
 /// @throws Error kFormat if it is not a file of such lines; kIo
 std::size_t resume_answers(const std::filesystem::path& file);
 

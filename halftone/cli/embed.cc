@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -32,9 +31,7 @@ struct EmbedVerbOptions {
 std::vector<std::string> texts_of(const EmbedVerbOptions& options) {
   std::vector<std::string> texts = options.texts;
   if (!options.file.empty()) {
-    std::ifstream stream(options.file);
-    for (std::string line; std::getline(stream, line);) texts.push_back(std::move(line));
-    if (stream.bad()) fail(ErrorKind::kIo, options.file + ": cannot be read");
+    for (std::string& line : lines_of(options.file)) texts.push_back(std::move(line));
   }
   if (texts.empty()) fail(ErrorKind::kUsage, "expected a text: --prompt or --file");
   return texts;

@@ -39,14 +39,6 @@ std::string prompt_of(const GenerateVerbOptions& options) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::vector<std::string> lines_of(const std::string& file) {
-  std::vector<std::string> lines;
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
-  if (stream.bad()) fail(ErrorKind::kIo, file + ": cannot be read");
-  return lines;
-}
-
 TextModel open_model(const GenerateVerbOptions& options, std::size_t sequences,
                      const Machine& machine) {
   OpenOptions open = options.language.open;
@@ -70,15 +62,17 @@ void run_batch(const GenerateVerbOptions& options, const Machine& machine) {
   std::ostream& out = options.output.empty() ? std::cout : file;
   TextModel model = open_model(options, options.language.open.sequences, machine);
   const Interruption interruption;
+  std::size_t answers = 0;
   std::size_t failures = 0;
   std::optional<Error> first_error;
   generate_batch(model, lines, batch, [&](const BatchAnswer& answer) {
     out << report::to_json_line(answer) << std::flush;
     if (!out) fail(ErrorKind::kIo, options.output + ": cannot be written");
+    ++answers;
     if (answer.error && failures++ == 0) first_error = answer.error;
   });
   if (first_error) {
-    fail(first_error->kind(), std::to_string(failures) + " of " + std::to_string(lines.size()) +
+    fail(first_error->kind(), std::to_string(failures) + " of " + std::to_string(answers) +
                                   " lines failed, the first with: " + first_error->what());
   }
 }

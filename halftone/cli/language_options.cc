@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <system_error>
 
@@ -29,6 +30,19 @@ void write(std::string_view text, bool is_terminal) {
 }
 
 }  // namespace
+
+std::vector<std::string> lines_of(const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::vector<std::string> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (lines.empty() && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(std::move(line));
+  }
+  if (!stream.is_open() || stream.bad()) fail(ErrorKind::kIo, file + ": cannot be read");
+  return lines;
+}
 
 std::vector<CLI::Option*> add_open_fields(CLI::App& verb, OpenOptions& open,
                                           std::initializer_list<std::string_view> names) {

@@ -42,6 +42,9 @@ bool follows(const std::filesystem::path& model, OpenOptions open, const CommonO
              const Machine& machine);
 /// Adds the options of a verb that writes texts: those below, --draft and --device.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
+/// The lines of a text file, without a byte order mark and the carriage returns of Windows.
+/// @throws Error kIo
+std::vector<std::string> lines_of(const std::string& file);
 /// Adds the model, --tokenizer, --context, --cache, --lora, --bits and --float-activations.
 void add_text_model_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
