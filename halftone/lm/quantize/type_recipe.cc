@@ -16,15 +16,28 @@ const WeightType* type_or_keep(const std::string& name) {
   return name.empty() || name == kKeepType ? nullptr : &weight_type(name);
 }
 
+/// "blk.*.attn_q.weight" of "blk.7.attn_q.weight".
+std::string pattern_of(const std::string& name) {
+  const auto first = std::ranges::find_if(name, [](char c) { return c >= '0' && c <= '9'; });
+  const auto last = std::find(first, name.end(), '.');
+  return std::string(name.begin(), first) + (first == name.end() ? "" : "*") +
+         std::string(last, name.end());
+}
+
 void check_rows(const std::string& name, const WeightType& type, std::size_t cols) {
   if (type.can_hold(cols)) return;
   std::string names;
+  std::string similar(kKeepType);  // the first that every file has, with as many bits
   for (const WeightType& other : weight_types()) {
-    if (other.can_hold(cols)) names += other.name + ", ";
+    if (!other.can_hold(cols)) continue;
+    const bool is_similar = other.gguf != nullptr && other.bits() >= type.bits();
+    if (is_similar && similar == kKeepType) similar = other.name;
+    names += other.name + ", ";
   }
-  fail(ErrorKind::kUsage, name + ": " + type.name + " has blocks of " +
-                              std::to_string(type.encoding->block) + " weights, rows have " +
-                              std::to_string(cols) + "; types for such rows: " + names + "keep");
+  fail(ErrorKind::kUsage,
+       name + ": " + type.name + " has blocks of " + std::to_string(type.encoding->block) +
+           " weights, rows have " + std::to_string(cols) + "; types for such rows: " + names +
+           "keep; a rule chooses one: '" + pattern_of(name) + "=" + similar + "'");
 }
 
 void check_looked_up(const std::string& name, const WeightType& type) {
