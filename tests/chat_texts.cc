@@ -9,8 +9,9 @@
 //
 // and writes for each {"name", "text"} or {"error"}. The template is Jinja or the name of a family.
 // Jobs {"template", "variables", "now"} give a template in Jinja its variables, and the seconds
-// since 1970 in UTC for the time. Jobs {"template", "functions", "ends", "answer"} have an answer
-// read for calls: {"content", "calls": [[name, arguments]]}; functions are {"name", "parameters"}.
+// since 1970 in UTC for the time. Jobs {"template", "functions", "ends", "answer", "as_text"} have
+// an answer read for calls: {"content", "calls": [[name, arguments]]}; functions are {"name",
+// "parameters"}, and as_text says whether they are texts of messages.
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -49,8 +50,9 @@ json calls_of(const json& job) {
   for (const json& each : job["functions"]) {
     functions.push_back({each["name"], each["parameters"].dump()});
   }
-  halftone::lm::ToolCallReader reader(halftone::lm::tool_notation(found, {"<s>", "</s>"}, ends),
-                                      functions, false);
+  halftone::lm::ToolCallReader reader(
+      halftone::lm::tool_notation(found, {"<s>", "</s>"}, ends, job.value("as_text", false)),
+      functions, false);
   json result = {{"content", ""}, {"calls", json::array()}};
   const auto note = [&](const halftone::lm::ToolText& text) {
     result["content"] = result["content"].get<std::string>() + text.content;

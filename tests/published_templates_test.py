@@ -201,8 +201,17 @@ def text_with_calls(template, calls):
     return None if text is None or other is None else text[front:]
 
 
+def results_of(program, jobs):
+    done = subprocess.run([program], input="".join(json.dumps(job) + "\n" for job in jobs),
+                          capture_output=True, check=True, encoding="utf-8")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 def check_calls(program, templates):
-    """Calls that a template writes are found in its text."""
+    """Calls that a template writes are found in its text.
+
+    @return  the templates whose calls are in no notation that is followed
+    """
     chance, ends = random.Random(3), ["</s>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>"]
     jobs, wanted = [], []
     for name, template in templates:
@@ -216,11 +225,8 @@ def check_calls(program, templates):
             jobs.append({"template": template, "answer": text, "ends": ends,
                          "functions": [tool["function"] for tool in TOOLS]})
             wanted.append((name, count, calls))
-    done = subprocess.run([program], input="".join(json.dumps(job) + "\n" for job in jobs),
-                          capture_output=True, check=True, encoding="utf-8")
     read, others = set(), {}
-    for (name, count, calls), line in zip(wanted, done.stdout.splitlines(), strict=True):
-        found = json.loads(line)
+    for (name, count, calls), found in zip(wanted, results_of(program, jobs), strict=True):
         if "error" in found:
             others[name] = found["error"]
             continue
@@ -232,13 +238,31 @@ def check_calls(program, templates):
     assert len(read) > 45
     for name, error in others.items():
         assert "does not take descriptions" in error or "in a notation other" in error, (name, error)
+    return [(name, template) for name, template in templates if name not in read]
+
+
+def check_calls_as_text(program, templates):
+    """Where a template has no calls that are followed, messages have them."""
+    call = {"name": "get_weather", "arguments": {"city": "Bern"}}
+    answer = "Well.\n" + 2 * f"<tool_call>\n{json.dumps(call)}\n</tool_call>\n"
+    jobs = [{"template": template, "answer": answer, "ends": ["</s>"], "as_text": True,
+             "functions": [tool["function"] for tool in TOOLS]} for _, template in templates]
+    others = []
+    for (name, _), found in zip(templates, results_of(program, jobs), strict=True):
+        if "error" in found:
+            others.append((name, found["error"]))
+            continue
+        assert found["content"] == "Well.", (name, found)
+        assert found["calls"] == 2 * [["get_weather", json.dumps(call["arguments"])]], (name, found)
+    print(f"calls of {len(templates) - len(others)} templates are texts of messages, not those of "
+          f"{others}")
 
 
 def main(program):
     published = [(path.name, path.read_text(encoding="utf-8"))
                  for path in sorted((llama_cpp() / "models" / "templates").glob("*.jinja"))]
     compare(program, "templates", published)
-    check_calls(program, published)
+    check_calls_as_text(program, check_calls(program, published))
     chance = random.Random(5)
     small = [each for each in published if len(each[1]) < 9000]
     compare(program, "changed templates",

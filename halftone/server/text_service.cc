@@ -125,9 +125,10 @@ bool TextService::has_chat_template() const {
 std::vector<PreparedText> TextService::prepare(const CompletionRequest& request) const {
   if (request.endpoint == Endpoint::kChat) {
     const bool has_tools = !request.tools.functions.empty();
-    if (has_tools) (void)tools_.notation();  // whether the model has any
-    PreparedText text = prepare_answer(model_, request.conversation,
-                                       {options_.chat_template, request.options, false});
+    lm::ChatRequest conversation = request.conversation;
+    conversation.tools_as_text = (has_tools || request.tools.is_past) && tools_.as_text();
+    PreparedText text =
+        prepare_answer(model_, conversation, {options_.chat_template, request.options, false});
     if (has_tools) tools_.prepare(request.tools, text);
     return {std::move(text)};
   }

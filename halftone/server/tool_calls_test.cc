@@ -68,14 +68,7 @@ class ToolCalls : public testing::Test {
     CompletionDelivery delivery(service, Endpoint::kChat, dump(body),
                                 std::make_shared<Exchange>(journal, "POST", "/", "here"));
     std::string sent;
-    const Sink sink{[&](const std::string& text) {
-                      EXPECT_NE(text, "") << "which would end the answer";
-                      sent += text;
-                      return true;
-                    },
-                    [] { return true; }};
-    CompletionDelivery::State state = CompletionDelivery::State::kMore;
-    while (state == CompletionDelivery::State::kMore) state = delivery.send(sink);
+    (void)send_all(delivery, sent);
     return sent;
   }
   Json choice(const std::string& answer, const std::string& chat_template, Json more = {}) {
@@ -196,10 +189,38 @@ TEST_F(ToolCalls, MayHaveTheirArgumentsOneByOne) {
   }
 }
 
+/// Templates that take no functions, or write calls in a notation that is not followed.
+TEST_F(ToolCalls, AreTextOfMessagesWhereTheTemplateHasNone) {
+  const std::string plain =
+      "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content "
+      "}}<|im_end|>\n"
+      "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+  const std::string other =
+      lm::kListsAsMarkup + "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+  for (const std::string& chat_template : {plain, other}) {
+    const Json found = choice(two_, chat_template);
+    EXPECT_EQ(found["finish_reason"], "tool_calls");
+    EXPECT_EQ(found["message"]["content"], "Well.");
+    ASSERT_EQ(found["message"]["tool_calls"].size(), 2U) << found;
+    const Json required = choice("I will not.", chat_template, {{"tool_choice", "required"}});
+    ASSERT_FALSE(required["message"]["tool_calls"].empty()) << required;
+  }
+  const Json call = {{"id", "1"}, {"function", {{"name", "add"}, {"arguments", "{}"}}}};
+  const Json told = Json::array({{{"role", "user"}, {"content", "?"}},
+                                 {{"role", "assistant"}, {"tool_calls", Json::array({call})}},
+                                 {{"role", "tool"}, {"content", "17"}}});
+  const std::string without_tools = plain +
+                                    "{% for m in messages if m.role == 'tool' %}{{ "
+                                    "raise_exception('no tools here') }}{% endfor %}";
+  EXPECT_EQ(choice("So.", without_tools, {{"messages", told}})["finish_reason"], "stop");
+  EXPECT_EQ(choice("So.", without_tools, {{"messages", told}, {"tools", nullptr}})["finish_reason"],
+            "stop")
+      << "past calls are read without functions";
+}
+
 TEST_F(ToolCalls, SayWhyTheyAreNotThere) {
-  EXPECT_THAT(error("{% for message in messages %}{{ message.content }}{% endfor %}"),
+  EXPECT_THAT(error("{{ messages[0].role }}"),
               HasSubstr("does not take descriptions of functions"));
-  EXPECT_THAT(error(lm::kListsAsMarkup), HasSubstr("in a notation other than"));
   const Json odd = {{"type", "function"},
                     {"function", {{"name", "odd"}, {"parameters", {{"not", Json::object()}}}}}};
   EXPECT_THAT(error(lm::kMarkedCalls, {{"tools", Json::array({odd})}, {"tool_choice", "required"}}),

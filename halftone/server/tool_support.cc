@@ -47,7 +47,18 @@ std::string key_of(const ToolUse& tools) {
 void ToolSupport::find_notation() const {
   const lm::ChatTemplate chat_template = model_.chat_template(chat_template_);
   const std::vector<std::string> ends = end_texts(model_, chat_template);
-  lm::ToolNotation notation = lm::tool_notation(chat_template, model_.texts().marks, ends);
+  const auto found = [&] {
+    return lm::tool_notation(chat_template, model_.texts().marks, ends, as_text_);
+  };
+  lm::ToolNotation notation = [&] {
+    try {
+      return found();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      as_text_ = true;
+      return found();
+    }
+  }();
   shown_ = lm::tokens_of(notation, model_.tokenizer().vocabulary());
   tokens_ = shown_.empty() ? model_.constraint_tokens()
                            : std::make_shared<lm::ConstraintTokens>(model_.tokenizer(), shown_);
@@ -57,6 +68,11 @@ void ToolSupport::find_notation() const {
 const lm::ToolNotation& ToolSupport::notation() const {
   blame_tools([&] { std::call_once(once_, [&] { find_notation(); }); });
   return *notation_;
+}
+
+bool ToolSupport::as_text() const {
+  (void)notation();
+  return as_text_;
 }
 
 void ToolSupport::prepare(const ToolUse& tools, PreparedText& text) const {

@@ -23,8 +23,11 @@ class ToolSupport {
       : model_(model), chat_template_(std::move(chat_template)) {}
 
   /// Found when it is first asked for.
-  /// @throws RequestError 400 if the template of the model takes no tools
+  /// @throws RequestError 400 if the model has no template for conversations
   [[nodiscard]] const lm::ToolNotation& notation() const;
+  /// Whether functions and calls are texts of messages, because the template has none of its own.
+  /// @throws RequestError as notation()
+  [[nodiscard]] bool as_text() const;
   /// Has an answer show calls; where they are required, write nothing else.
   /// @throws RequestError 400 that names "tools"
   void prepare(const ToolUse& tools, PreparedText& text) const;
@@ -36,6 +39,7 @@ class ToolSupport {
   std::string chat_template_;
   mutable std::once_flag once_;
   mutable std::optional<lm::ToolNotation> notation_;
+  mutable bool as_text_ = false;
   mutable std::vector<lm::TokenId> shown_;
   mutable std::shared_ptr<const lm::ConstraintTokens> tokens_;  // shared by texts in progress
   mutable FormCache forms_;

@@ -29,6 +29,8 @@ struct ChatRequest {
   bool continues_last = false;
   /// Ends inside a call of a function instead, which an answer begins with: in front of its name.
   bool begins_call = false;
+  /// Functions, calls and results become texts of messages: with_tools_as_text().
+  bool tools_as_text = false;
 };
 
 /// @throws Error kFormat if a message is not UTF-8

@@ -7,6 +7,7 @@
 #include "halftone/base/error.h"
 #include "halftone/lm/chat/family_writer.h"
 #include "halftone/lm/chat/jinja_writer.h"
+#include "halftone/lm/chat/tool_messages.h"
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
@@ -59,6 +60,28 @@ ChatText up_to_mark(ChatText chat) {
   return chat;
 }
 
+/// The text of a conversation whose functions are in contents: of the system, or of the user where
+/// the template has no system.
+ChatText write_with_tools(const ChatTemplate::Writer& writer, const ChatRequest& request,
+                          const ChatMarks& marks) {
+  if (request.tools.empty()) {
+    return writer.write(with_tools_as_text(request, ToolPlace::kUser), marks);
+  }
+  try {
+    ChatText chat = writer.write(with_tools_as_text(request, ToolPlace::kSystem), marks);
+    if (chat.text.find(kToolsMark) != std::string::npos) return chat;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage && error.kind() != ErrorKind::kUnsupported) throw;
+  }
+  return writer.write(with_tools_as_text(request, ToolPlace::kUser), marks);
+}
+
+ChatText text_by(const ChatTemplate::Writer& writer, const ChatRequest& request,
+                 const ChatMarks& marks) {
+  return request.tools_as_text ? write_with_tools(writer, request, marks)
+                               : writer.write(request, marks);
+}
+
 /// Names of functions of one length, without a beginning in common.
 constexpr std::array<std::string_view, 2> kCalled = {"name_of_function", "function_of_name"};
 
@@ -69,7 +92,7 @@ ChatText up_to_call(const ChatTemplate::Writer& writer, const ChatRequest& reque
   const auto text_of = [&](std::string_view name, const std::string& id) {
     ChatRequest calling = with_call(request, name, id);
     calling.adds_answer = false;
-    return writer.write(calling, marks);
+    return text_by(writer, calling, marks);
   };
   // Mistral's templates take ids of nine letters and digits only; with others the id has the name.
   for (const bool has_name : {false, true}) {
@@ -97,10 +120,10 @@ ChatText ChatTemplate::render(const ChatRequest& request, const ChatMarks& marks
     const ChatRequest complete = with_thoughts(request);
     if (complete.messages == "[]") fail(ErrorKind::kUsage, "expected a message, found none");
     if (request.begins_call) return up_to_call(*writer_, complete, marks);
-    if (!request.continues_last) return writer_->write(complete, marks);
+    if (!request.continues_last) return text_by(*writer_, complete, marks);
     ChatRequest marked = with_end_mark(complete, kEndMark);
     marked.adds_answer = false;
-    return up_to_mark(writer_->write(marked, marks));
+    return up_to_mark(text_by(*writer_, marked, marks));
   });
 }
 

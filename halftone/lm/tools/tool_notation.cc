@@ -242,8 +242,8 @@ std::string ToolParameters::mark() const {
 }
 
 ToolNotation tool_notation(const ChatTemplate& chat_template, const ChatMarks& marks,
-                           std::span<const std::string> ends) {
-  ToolProbe probe(chat_template, marks, ends);
+                           std::span<const std::string> ends, bool as_text) {
+  ToolProbe probe(chat_template, marks, ends, as_text);
   if (!probe.reads_tools()) {
     fail(ErrorKind::kUnsupported,
          "tools: the chat template of the model does not take descriptions of functions; use a "

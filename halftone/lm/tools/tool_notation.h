@@ -63,11 +63,12 @@ struct ToolNotation {
 };
 
 /// Found in a conversation with calls, as the template writes it.
-/// @param ends   texts that end answers
+/// @param ends     texts that end answers
+/// @param as_text  whether functions and calls are in contents: ChatRequest::tools_as_text
 /// @throws Error kUnsupported if the template ignores descriptions of functions, or writes calls in
 ///         another notation
 ToolNotation tool_notation(const ChatTemplate& chat_template, const ChatMarks& marks,
-                           std::span<const std::string> ends);
+                           std::span<const std::string> ends, bool as_text = false);
 
 /// Control tokens of the notation, which are text in a call.
 std::vector<TokenId> tokens_of(const ToolNotation& notation, const Vocabulary& vocabulary);

@@ -65,10 +65,11 @@ std::size_t common_length(std::string_view a, std::string_view b) {
 }  // namespace
 
 ToolProbe::ToolProbe(const ChatTemplate& chat_template, const ChatMarks& marks,
-                     std::span<const std::string> ends)
-    : template_(chat_template), marks_(marks), ends_(ends) {}
+                     std::span<const std::string> ends, bool as_text)
+    : template_(chat_template), marks_(marks), ends_(ends), as_text_(as_text) {}
 
-std::optional<std::string> ToolProbe::text(const ChatRequest& request) const {
+std::optional<std::string> ToolProbe::text(ChatRequest request) const {
+  request.tools_as_text = as_text_;
   try {
     return template_.render(request, marks_).text;
   } catch (const Error& error) {

@@ -23,9 +23,10 @@ class ToolProbe {
   static constexpr std::array<std::string_view, 2> kTexts = {"probe value", "other text"};
   static constexpr std::string_view kNumber = "70007";
 
-  /// @param ends  texts that end answers
+  /// @param ends     texts that end answers
+  /// @param as_text  whether functions and calls are in contents: ChatRequest::tools_as_text
   ToolProbe(const ChatTemplate& chat_template, const ChatMarks& marks,
-            std::span<const std::string> ends);
+            std::span<const std::string> ends, bool as_text);
 
   /// Whether what the template writes depends on the functions that there are.
   [[nodiscard]] bool reads_tools() const;
@@ -53,7 +54,7 @@ class ToolProbe {
   static std::string text_arguments();
 
  private:
-  [[nodiscard]] std::optional<std::string> text(const ChatRequest& request) const;
+  [[nodiscard]] std::optional<std::string> text(ChatRequest request) const;
   [[nodiscard]] std::optional<std::string> answer(std::size_t num_calls,
                                                   const std::string& arguments) const;
   [[nodiscard]] std::size_t length_of_end(std::string_view rest) const;
@@ -61,6 +62,7 @@ class ToolProbe {
   const ChatTemplate& template_;
   const ChatMarks& marks_;
   std::span<const std::string> ends_;
+  bool as_text_;
   bool has_named_ids_ = false;  ///< ids are made of names and numbers
   std::string plain_;           ///< a conversation that ends with an answer
   std::size_t begin_ = 0;       ///< of the calls
