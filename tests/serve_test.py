@@ -203,9 +203,11 @@ def check_refusals(server: Server) -> None:
         ("a wrong type", (path, {"prompt": "a", "temperature": "hot"}), 400, "temperature"),
         ("another type", (path, None, None, b"a=b", "text/plain"), 415, "found 'text/plain'"),
         ("too large", (path, None, None, bytes((4 << 20) + 1)), 413, "at most 4194304"),
-        ("tools of a model without", ("/v1/chat/completions", {
-            "messages": [{"role": "user", "content": "a"}], "tools": TOOLS}), 400,
-         "does not take descriptions of functions"),
+        ("no content", ("/v1/chat/completions", {"messages": [{"role": "user", "content": None}]}),
+         400, "messages[0].content: expected a text or a list of parts"),
+        ("functions of old", ("/v1/chat/completions", {"messages": [
+            {"role": "user", "content": "a"}, {"role": "function", "name": "f", "content": "1"}]}),
+         400, "expected tool_calls and the role tool"),
         ("no key of a list", ("/tokenize", {"content": 3}), 400, "content: expected a text"),
     ]
     for what, words, status, message in cases:
@@ -315,6 +317,36 @@ def check_limits(program: str, model: Path) -> None:
         expect("a port in use", (3, True), (taken.returncode, "cannot listen" in taken.stderr))
     finally:
         busy.stop()
+
+
+def check_connections(server: Server) -> None:
+    """What clients of HTTP send besides."""
+    body = json.dumps({"prompt": "a", "max_tokens": 3, "seed": 1}).encode()
+    wanted = server.ask("/v1/completions", raw=body)[1]["choices"]
+
+    def ask(headers: str, version: str = "HTTP/1.1", sent: bytes = body) -> tuple[bytes, bytes]:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+            client.sendall(f"POST /v1/completions {version}\r\nHost: localhost\r\nConnection: close\r\n"
+                           f"Content-Length: {len(sent)}\r\n{headers}\r\n".encode() + sent)
+            received = b""
+            while more := client.recv(4096):
+                received += more
+        head, _, rest = received.partition(b"\r\n\r\n")
+        return head, rest
+
+    json_type = "Content-Type: application/json\r\n"
+    head, rest = ask(json_type, "HTTP/1.0")
+    assert b"Content-Length:" in head and b"chunked" not in head, head
+    expect("an answer in one piece", wanted, json.loads(rest)["choices"])
+    head, rest = ask(json_type, "HTTP/1.0", body[:-1] + b', "stream": true}')
+    assert b"chunked" not in head and rest.endswith(b"data: [DONE]\n\n"), (head, rest)
+    head, rest = ask("Content-Type: Application/JSON ; charset=utf-8\r\n")
+    assert head.startswith(b"HTTP/1.1 200"), head
+    for headers, message in ((json_type + "Content-Encoding: br\r\n", b"found 'br'"),
+                             ("Content-Type: multipart/form-data; boundary=x\r\n",
+                              b"expected Content-Type: application/json")):
+        head, rest = ask(headers)
+        assert head.startswith(b"HTTP/1.1 415") and message in rest, (head, rest)
 
 
 def check_end(program: str, model: Path) -> None:
@@ -460,9 +492,9 @@ class ToolServer(Server):
         super().__init__(program, model, *options)
 
 
-def check_tools(program: str, model: Path) -> None:
+def check_tools(program: str, model: Path, kind: type[Server]) -> None:
     """Calls that are required are valid; answers are told of."""
-    server = ToolServer(program, model, "--context", "2000")
+    server = kind(program, model, "--context", "4000")
     chat = {"messages": [{"role": "user", "content": "Weather?"}], "tools": TOOLS, "max_tokens": 200}
     try:
         for seed in range(8):
@@ -530,12 +562,14 @@ def main() -> int:
             check_slow_headers(server)
             check_schemas(server)
             check_hosts(server)
+            check_connections(server)
             check_embeddings(server)
             check_openai(server)
             expect("exit code after SIGTERM", 0, server.stop())
         finally:
             server.process.kill()
-        check_tools(program, model)
+        for kind in (ToolServer, Server):  # templates with functions, and without
+            check_tools(program, model, kind)
         check_limits(program, model)
         check_end(program, model)
     print("passed")

@@ -109,6 +109,10 @@ void TextModel::check_tokens(std::span<const lm::TokenId> tokens) const {
   const std::size_t size = model().vocabulary();
   for (const lm::TokenId token : tokens) {
     if (static_cast<std::size_t>(token) < size) continue;
+    if (static_cast<std::size_t>(token) >= tokenizer().vocabulary().size()) {
+      fail(ErrorKind::kFormat,
+           "token: expected 0 to " + std::to_string(size - 1) + ", found " + std::to_string(token));
+    }
     fail(ErrorKind::kFormat, name_ + ": the tokenizer has more tokens (" +
                                  std::to_string(tokenizer().vocabulary().size()) +
                                  ") than the model (" + std::to_string(size) +

@@ -35,8 +35,16 @@ void refuse_others(Json& request) {
     const char* name;
     Json harmless;  // besides null
   };
-  const std::array<Refused, 4> all = {
-      {{"functions", Json::array()}, {"suffix", ""}, {"audio", {}}, {"modalities", {"text"}}}};
+  const std::array<Refused, 10> all = {{{"functions", Json::array()},
+                                        {"suffix", ""},
+                                        {"audio", {}},
+                                        {"modalities", {"text"}},
+                                        {"web_search_options", {}},
+                                        {"guided_json", {}},
+                                        {"guided_regex", {}},
+                                        {"guided_choice", {}},
+                                        {"guided_grammar", {}},
+                                        {"structured_outputs", {}}}};
   for (const Refused& each : all) {
     const auto value = take(request, each.name);
     if (!value || *value == each.harmless) continue;
@@ -49,6 +57,8 @@ bool is_token(const Json& value) {
   return value.is_number_unsigned() &&
          value.get<std::uint64_t>() <= std::numeric_limits<lm::TokenId>::max();
 }
+
+constexpr double kLeastTopP = 1e-9;
 
 constexpr const char* kPromptForms = "a text, tokens, or a list of these";
 
@@ -84,6 +94,8 @@ void set_options(Json& request, const v0::GenerateOptions& defaults, CompletionR
     result.options.max_tokens = limit == 0 ? kUsualTokens : std::min(limit, kUsualTokens);
   }
   if (const auto newer = take(request, "max_completion_tokens")) request["max_tokens"] = *newer;
+  // The protocol has 0 where the most probable token alone is meant.
+  if (request.value("top_p", Json()) == 0) request["top_p"] = kLeastTopP;
   // As transformers and vLLM call it.
   if (const auto other = take(request, "repetition_penalty")) request["repeat_penalty"] = *other;
   take_response_format(request);

@@ -25,6 +25,7 @@ struct ToolUse {
   std::vector<lm::ToolFunction> functions{};  ///< none: it calls none
   bool is_required = false;                   ///< the answer is calls
   bool is_single = false;                     ///< one call at most, where it is required
+  bool is_past = false;                       ///< messages have calls or results
 };
 
 /// What a body of /v1/chat/completions or /v1/completions asks for.

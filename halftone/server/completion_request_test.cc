@@ -125,9 +125,16 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
       {Endpoint::kChat, R"("tool_choice": "required")", "tool_choice", "tools beside"},
       {Endpoint::kChat, R"("tool_choice": "some")", "tool_choice", "none, auto, required"},
       {Endpoint::kChat, R"("tool_choice": {"type": "function", "function": {"name": "f"}})",
-       "tool_choice", "a function of tools"},
+       "tool_choice", "functions of tools"},
+      {Endpoint::kChat, R"("tool_choice": {"type": "allowed_tools", "allowed_tools": {}})",
+       "tool_choice", "none, auto, required"},
       {Endpoint::kChat, R"("parallel_tool_calls": 1)", "parallel_tool_calls", "a boolean"},
       {Endpoint::kChat, R"("documents": {})", "documents", "a list"},
+      {Endpoint::kChat, R"("chat_template_kwargs": {"messages": []})", "chat_template_kwargs",
+       "no messages, a member"},
+      {Endpoint::kChat, R"("continue_final_message": true, "add_generation_prompt": true)",
+       "continue_final_message", "no add_generation_prompt"},
+      {Endpoint::kChat, R"("guided_json": {})", "guided_json", "does not follow it"},
       {Endpoint::kChat, R"("response_format": {"type": "xml"})", "response_format",
        "the type text, json_object or json_schema"},
       {Endpoint::kChat, R"("response_format": {"type": "json_schema"})", "response_format",
@@ -182,6 +189,15 @@ TEST(CompletionRequest, HasToolsAsTemplatesTakeThem) {
   EXPECT_TRUE(one.tools.is_required && one.tools.is_single && one.conversation.begins_call);
   EXPECT_EQ(one.conversation.tools, free.conversation.tools) << "the model is told of all";
   EXPECT_TRUE(chat(R"(, "tool_choice": "required", "parallel_tool_calls": false)").tools.is_single);
+  const CompletionRequest allowed = chat(
+      R"(, "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [
+             {"type": "function", "function": {"name": "g"}}]}})");
+  ASSERT_EQ(allowed.tools.functions.size(), 1U);
+  EXPECT_EQ(allowed.tools.functions[0].name, "g");
+  EXPECT_TRUE(allowed.tools.is_required);
+  EXPECT_FALSE(allowed.tools.is_single);
+  EXPECT_TRUE(free.tools.is_past && free.conversation.adds_answer);
+  EXPECT_FALSE(chat(R"(, "continue_final_message": true)").conversation.adds_answer);
   for (const char* calls : {"3", "[3]", R"([{"function": {"name": "f", "arguments": "x"}}])",
                             R"([{"function": {"name": "f", "arguments": "[1]"}}])"}) {
     EXPECT_THROW(
@@ -240,6 +256,32 @@ TEST(RequestError, HasTheFormOfTheProtocol) {
   EXPECT_STREQ(RequestError(429, "").type(), "rate_limit_error");
   EXPECT_STREQ(RequestError(401, "").type(), "authentication_error");
   EXPECT_STREQ(RequestError(503, "").type(), "server_error");
+}
+
+/// What clients send of earlier answers.
+TEST(CompletionRequest, TakeAnswersWithoutAText) {
+  const auto content_of = [](const std::string& answer) {
+    const CompletionRequest request =
+        parse(Endpoint::kChat,
+              R"({"messages": [{"role": "user", "content": "a"}, )" + answer + "]}", 100);
+    return Json::parse(request.conversation.messages)[1];
+  };
+  EXPECT_EQ(content_of(R"({"role": "assistant", "content": null})")["content"], "");
+  EXPECT_EQ(content_of(R"({"role": "assistant", "refusal": "no"})")["content"], "");
+  EXPECT_EQ(content_of(R"({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."},
+                           {"type": "text", "text": " Sorry."}]})")["content"],
+            "No. Sorry.");
+  for (const char* arguments : {"\"\"", "null", "\"{}\"", "{}"}) {
+    const Json told = content_of(
+        R"({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": )" +
+        std::string(arguments) + "}}]}");
+    EXPECT_EQ(told["tool_calls"][0]["function"]["arguments"], Json::object());
+  }
+  for (const char* wrong : {R"({"role": "user"})", R"({"role": "system", "content": null})",
+                            R"({"role": "function", "name": "f", "content": "1"})",
+                            R"({"role": "assistant", "function_call": {"name": "f"}})"}) {
+    EXPECT_THROW(content_of(wrong), RequestError) << wrong;
+  }
 }
 
 }  // namespace

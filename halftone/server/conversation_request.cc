@@ -17,19 +17,29 @@ using internal::take_flag;
 constexpr std::size_t kMaxFunctions = 128;  // as OpenAI has it
 constexpr std::size_t kMaxNameBytes = 64;
 
+/// A member of an object; null of what is none.
+Json member_of(const Json& object, const char* name) {
+  return object.is_object() ? object.value(name, Json()) : Json();
+}
+
+[[noreturn]] void fail_message(const std::string& where, const std::string& expected,
+                               const std::string& code = {}) {
+  throw RequestError(400, where + ": expected " + expected, "messages", code);
+}
+
 /// The text of a content: a text, or parts that are texts.
 std::string content_text(const Json& content, const std::string& where) {
   if (content.is_string()) return content.get<std::string>();
   std::string text;
-  if (!content.is_array()) fail_member(where, "a text or a list of parts");
+  if (!content.is_array()) fail_message(where, "a text or a list of parts");
   for (const Json& part : content) {
-    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
-                         part.value("text", Json()).is_string();
-    if (!is_text) {
-      throw RequestError(400, where + ": expected parts of type text, which this server reads only",
-                         "messages", "unsupported_parameter");
+    const Json type = member_of(part, "type");
+    const Json found = member_of(part, type == "refusal" ? "refusal" : "text");
+    if ((type != "text" && type != "refusal") || !found.is_string()) {
+      fail_message(where, "parts of type text, which this server reads only",
+                   "unsupported_parameter");
     }
-    text += part["text"].get<std::string>();
+    text += found.get<std::string>();
   }
   return text;
 }
@@ -37,11 +47,8 @@ std::string content_text(const Json& content, const std::string& where) {
 /// Arguments as templates take them: an object, which the protocol has as a text.
 void read_arguments(Json& calls, const std::string& where) {
   const auto fail_calls = [&] {
-    throw RequestError(400,
-                       where +
-                           ": expected calls of functions with a name and arguments, an object "
-                           "in JSON as a text",
-                       "messages");
+    fail_message(where,
+                 "calls of functions with a name and arguments, an object in JSON as a text");
   };
   if (!calls.is_array()) fail_calls();
   for (Json& call : calls) {
@@ -51,6 +58,8 @@ void read_arguments(Json& calls, const std::string& where) {
       fail_calls();
     }
     Json& arguments = (*function)["arguments"];
+    // A call without arguments is told of as "", too.
+    if (arguments.is_null() || arguments == "") arguments = Json::object();
     if (arguments.is_string()) {
       try {
         arguments = parse_body(arguments.get<std::string>());
@@ -72,26 +81,34 @@ void drop_nulls(Json& message) {
   message = std::move(kept);
 }
 
+/// Puts texts where templates expect them.
+void read_message(Json& message, const std::string& where) {
+  if (!message.is_object() || !message.value("role", Json()).is_string()) {
+    fail_message(where, "an object with a role");
+  }
+  drop_nulls(message);
+  if (message["role"] == "function" || message.contains("function_call")) {
+    fail_message(where, "tool_calls and the role tool in place of function_call and function",
+                 "unsupported_parameter");
+  }
+  if (message["role"] == "developer") message["role"] = "system";
+  const Json content = message.value("content", Json());
+  // Clients have null there beside calls and refusals, which many templates do not take.
+  if (message["role"] == "assistant" && content.is_null()) {
+    message["content"] = "";
+  } else if (message.contains("content") || message["role"] == "user") {
+    message["content"] = content_text(content, where + ".content");
+  }
+  if (message.contains("tool_calls")) read_arguments(message["tool_calls"], where + ".tool_calls");
+}
+
 Json messages_of(Json& request) {
   std::optional<Json> messages = take(request, "messages");
   if (!messages || !messages->is_array() || messages->empty()) {
     fail_member("messages", "a list of messages");
   }
   for (std::size_t i = 0; i < messages->size(); ++i) {
-    Json& message = (*messages)[i];
-    const std::string where = "messages[" + std::to_string(i) + "]";
-    const bool has_role = message.is_object() && message.value("role", Json()).is_string();
-    if (!has_role) throw RequestError(400, where + ": expected an object with a role", "messages");
-    drop_nulls(message);
-    if (message["role"] == "developer") message["role"] = "system";
-    if (message.contains("content") && !message["content"].is_null()) {
-      message["content"] = content_text(message["content"], where + ".content");
-    }
-    if (message.contains("tool_calls")) {
-      read_arguments(message["tool_calls"], where + ".tool_calls");
-      // Clients have null there, which many templates do not take.
-      if (message.value("content", Json()).is_null()) message["content"] = "";
-    }
+    read_message((*messages)[i], "messages[" + std::to_string(i) + "]");
   }
   return *std::move(messages);
 }
@@ -134,17 +151,37 @@ std::vector<lm::ToolFunction> functions_of(const Json& tools) {
   return functions;
 }
 
-/// Leaves the function that an answer has to call.
+/// Leaves functions that are named: [{"type": "function", "function": {"name": ...}}, ...].
+void keep_functions(const Json& named, ToolUse& tools) {
+  const auto is_named = [&](const lm::ToolFunction& function) {
+    return std::any_of(named.begin(), named.end(), [&](const Json& each) {
+      return member_of(member_of(each, "function"), "name") == function.name;
+    });
+  };
+  std::erase_if(tools.functions, [&](const auto& each) { return !is_named(each); });
+  if (tools.functions.size() < named.size()) fail_member("tool_choice", "functions of tools");
+}
+
+/// Leaves the functions that an answer may or has to call.
 void choose(const Json& choice, ToolUse& tools) {
-  const Json function = choice.is_object() ? choice.value("function", Json()) : Json();
-  const Json name = function.is_object() ? function.value("name", Json()) : Json();
-  if (!name.is_string() || choice.value("type", Json()) != "function") {
-    fail_member("tool_choice", "none, auto, required or {\"type\": \"function\", ...}");
+  const Json type = member_of(choice, "type");
+  if (type == "function") {
+    keep_functions(Json::array({choice}), tools);
+    tools.is_required = true;
+    tools.is_single = true;
+    return;
   }
-  std::erase_if(tools.functions, [&](const auto& each) { return name != each.name; });
-  if (tools.functions.empty()) fail_member("tool_choice", "a function of tools");
-  tools.is_required = true;
-  tools.is_single = true;
+  const Json allowed = member_of(choice, "allowed_tools");
+  const Json mode = member_of(allowed, "mode");
+  const Json list = member_of(allowed, "tools");
+  const bool is_list = type == "allowed_tools" && list.is_array() && !list.empty();
+  if (!is_list || (mode != "auto" && mode != "required")) {
+    fail_member("tool_choice",
+                "none, auto, required, {\"type\": \"function\", ...} or {\"type\": "
+                "\"allowed_tools\", ...}");
+  }
+  keep_functions(list, tools);
+  tools.is_required = mode == "required";
 }
 
 void take_tools(Json& request, CompletionRequest& result) {
@@ -167,16 +204,30 @@ void take_tools(Json& request, CompletionRequest& result) {
 }  // namespace
 
 void take_conversation(Json& request, CompletionRequest& result) {
-  result.conversation.messages = messages_of(request).dump();
+  const Json messages = messages_of(request);
+  result.tools.is_past = std::any_of(messages.begin(), messages.end(), [](const Json& message) {
+    return message.contains("tool_calls") || message["role"] == "tool";
+  });
+  result.conversation.messages = messages.dump();
   if (const auto documents = take(request, "documents")) {
     if (!documents->is_array()) fail_member("documents", "a list of objects");
     if (!documents->empty()) result.conversation.documents = documents->dump();
   }
   if (const auto variables = take(request, "chat_template_kwargs")) {
     if (!variables->is_object()) fail_member("chat_template_kwargs", "an object");
+    for (const char* name : {"messages", "tools", "documents", "add_generation_prompt"}) {
+      if (!variables->contains(name)) continue;
+      fail_member("chat_template_kwargs", "no " + std::string(name) + ", a member of the request");
+    }
     result.conversation.variables = variables->dump();
   }
+  lm::ChatRequest& chat = result.conversation;
+  chat.continues_last = take_flag(request, "continue_final_message");
+  chat.adds_answer = take_flag(request, "add_generation_prompt", !chat.continues_last);
   take_tools(request, result);
+  if (chat.continues_last && (chat.adds_answer || chat.begins_call)) {
+    fail_member("continue_final_message", "no add_generation_prompt and no call beside it");
+  }
 }
 
 }  // namespace halftone::server

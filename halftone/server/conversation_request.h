@@ -7,8 +7,8 @@
 
 namespace halftone::server {
 
-/// Takes "messages", "tools", "tool_choice", "parallel_tool_calls", "documents" and
-/// "chat_template_kwargs" out of a request.
+/// Takes "messages", "tools", "tool_choice", "parallel_tool_calls", "documents",
+/// "chat_template_kwargs", "continue_final_message" and "add_generation_prompt" out of a request.
 /// @throws RequestError 400 that names the member which is wrong
 void take_conversation(Json& request, CompletionRequest& result);
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -38,13 +39,32 @@ bool equals_secretly(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
+/// "application/json" of "Application/JSON ; charset=utf-8".
+std::string name_of_type(const std::string& type) {
+  std::string name = type.substr(0, type.find(';'));
+  name.erase(name.find_last_not_of(" \t") + 1);
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
 /// Pages of others cannot send these types without asking first.
 void check_type(const httplib::Request& request, const std::vector<std::string>& types) {
   const std::string type = request.get_header_value("Content-Type");
-  if (std::ranges::find(types, type.substr(0, type.find(';'))) != types.end()) return;
+  if (std::ranges::find(types, name_of_type(type)) != types.end()) return;
   std::string expected;
   for (const std::string& each : types) expected += (expected.empty() ? "" : " or ") + each;
   throw RequestError(415, "expected Content-Type: " + expected + ", found '" + type + "'");
+}
+
+/// @throws RequestError 415 for a body that the library cannot unpack
+void check_encoding(const httplib::Request& request) {
+  const std::string encoding = request.get_header_value("Content-Encoding");
+  if (encoding.empty() || encoding == "gzip" || encoding == "deflate" || encoding == "identity") {
+    return;
+  }
+  throw RequestError(415,
+                     "expected Content-Encoding: gzip, deflate or none, found '" + encoding + "'");
 }
 
 }  // namespace
@@ -199,7 +219,14 @@ void HttpListener::post(const char* path, const Handler& handler,
     HttpCall call{request, response, open(request, path)};
     const std::shared_ptr<Exchange> exchange = call.exchange;
     guard(request, response, *exchange, [&] {
-      call.body = body_of(response, read);
+      try {
+        call.body = body_of(response, read);
+      } catch (const RequestError&) {
+        // The library reads bodies of some types in its own way.
+        check_type(request, types);
+        check_encoding(request);
+        throw;
+      }
       check_type(request, types);
       handler(call);
     });

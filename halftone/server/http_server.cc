@@ -16,11 +16,26 @@ namespace {
 
 constexpr const char* kMetrics = "text/plain; version=0.0.4; charset=utf-8";
 
+/// Clients of HTTP/1.0 know no chunks: they get the whole answer at once.
+void deliver_whole(CompletionDelivery& delivery, httplib::Response& response) {
+  std::string all;
+  const Sink to{[&](const std::string& text) {
+                  all += text;
+                  return true;
+                },
+                [] { return true; }};
+  CompletionDelivery::State state = CompletionDelivery::State::kMore;
+  while (state == CompletionDelivery::State::kMore) state = delivery.send(to);
+  if (state == CompletionDelivery::State::kLost) throw RequestError(500, "the model failed");
+  response.set_content(all, delivery.content_type());
+}
+
 /// Sends an answer while it is written.
 void deliver(TextService& service, Endpoint endpoint, HttpListener::HttpCall& call) {
   auto delivery =
       std::make_shared<CompletionDelivery>(service, endpoint, call.body, std::move(call.exchange));
   call.response.set_header("Cache-Control", "no-cache");
+  if (call.request.version == "HTTP/1.0") return deliver_whole(*delivery, call.response);
   call.response.set_chunked_content_provider(
       delivery->content_type(), [delivery](std::size_t /*offset*/, httplib::DataSink& sink) {
         const Sink to{[&](const std::string& text) { return sink.write(text.data(), text.size()); },
