@@ -21,30 +21,36 @@ namespace halftone::lm {
 namespace {
 
 /// Keywords that would rule out what a grammar gives.
-constexpr std::array<std::string_view, 13> kUnsupportedKeywords{"not",
+constexpr std::array<std::string_view, 11> kUnsupportedKeywords{"not",
                                                                 "if",
                                                                 "then",
                                                                 "else",
                                                                 "dependentRequired",
                                                                 "dependencies",
                                                                 "dependentSchemas",
-                                                                "propertyNames",
                                                                 "contains",
-                                                                "patternProperties",
                                                                 "$dynamicRef",
                                                                 "$recursiveRef",
                                                                 "unevaluatedItems"};
 
 /// Keywords beside which a reference or a choice of branches has to be merged.
-constexpr std::array<std::string_view, 24> kConstraints{
-    "type",       "enum",        "const",         "properties",      "required",
-    "items",      "minItems",    "maxItems",      "prefixItems",     "additionalProperties",
-    "minLength",  "maxLength",   "pattern",       "format",          "minimum",
-    "maximum",    "allOf",       "anyOf",         "oneOf",           "exclusiveMinimum",
-    "multipleOf", "uniqueItems", "minProperties", "exclusiveMaximum"};
+constexpr std::array<std::string_view, 26> kConstraints{"type",          "enum",
+                                                        "const",         "properties",
+                                                        "required",      "items",
+                                                        "minItems",      "maxItems",
+                                                        "prefixItems",   "additionalProperties",
+                                                        "minLength",     "maxLength",
+                                                        "pattern",       "format",
+                                                        "minimum",       "maximum",
+                                                        "allOf",         "anyOf",
+                                                        "oneOf",         "exclusiveMinimum",
+                                                        "multipleOf",    "uniqueItems",
+                                                        "minProperties", "exclusiveMaximum",
+                                                        "propertyNames", "patternProperties"};
 
 bool has_constraints(const Schema& schema) {
-  return std::ranges::any_of(kConstraints, [&](auto key) { return schema.contains(key); });
+  const auto has = [&](auto key) { return schema.contains(key); };
+  return std::ranges::any_of(kConstraints, has) || std::ranges::any_of(kUnsupportedKeywords, has);
 }
 
 Schema without(Schema schema, std::string_view key) {

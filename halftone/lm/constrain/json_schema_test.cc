@@ -120,6 +120,43 @@ TEST(JsonSchema, BoundsNumbers) {
                 {"0", "0.5", "-0.5", "0.0", "-0.25", "0.4999"}, {"1", "0.51", "-0.50001", "5e-1"});
 }
 
+TEST(JsonSchema, HasMultiples) {
+  expect_schema(R"({"type": "integer", "multipleOf": 5, "minimum": -5, "exclusiveMaximum": 15})",
+                {"-5", "0", "5", "10"}, {"15", "-10", "3", "5.0"});
+  expect_schema(R"({"multipleOf": 0.25, "minimum": 0, "maximum": 1})",
+                {"0", "0.25", "0.5", "0.75", "1"}, {"0.2", "1.25"});
+  expect_schema(R"({"type": "integer", "multipleOf": 0.5, "minimum": 0, "maximum": 1})", {"0", "1"},
+                {"0.5"});
+}
+
+TEST(JsonSchema, HasRulesForNames) {
+  expect_schema(
+      R"({"propertyNames": {"type": "string"}, "additionalProperties": {"type": "null"}})",
+      {"{}", R"({"any": null})"}, {R"({"any": 1})"});
+  expect_schema(R"({"propertyNames": {"enum": ["a", "b", 3]}, "additionalProperties": {"const": 1},
+                    "required": ["b"]})",
+                {R"({"a": 1, "b": 1})", R"({"b": 1})"},
+                {"{}", R"({"a": 1})", R"({"b": 1, "c": 1})", R"({"b": 2})"});
+  expect_schema(R"({"propertyNames": {"pattern": "^x+$"}, "additionalProperties": {"const": 1}})",
+                {"{}", R"({"x": 1, "xx": 1})"}, {R"({"y": 1})"});
+  expect_schema(R"({"propertyNames": {"$ref": "#/$defs/K"}, "additionalProperties": {"const": 1},
+                    "$defs": {"K": {"enum": ["k"]}}})",
+                {"{}", R"({"k": 1})"}, {R"({"y": 1})"});
+  expect_schema(
+      R"({"patternProperties": {"^x-": {"type": "boolean"}}, "additionalProperties": false})",
+      {"{}", R"({"x-a": true})"}, {R"({"a": true})", R"({"x-a": 1})"});
+}
+
+TEST(JsonSchema, HasPatternsBesideLengthsAndFormats) {
+  expect_schema(R"({"pattern": "^[a-z][a-z0-9]*$", "minLength": 2, "maxLength": 3})",
+                {R"("ab")", R"("a12")"}, {R"("a")", R"("abcd")", R"("1a")"});
+  expect_schema(R"({"pattern": "^\\d{5}$", "maxLength": 9})", {R"("12345")"}, {R"("1234")"});
+  expect_schema(R"({"pattern": "^ab|^.{4}$", "maxLength": 3})", {R"("ab")", R"("abc")"},
+                {R"("abcd")"});
+  expect_schema(R"({"pattern": "^[0-9a-f]{2}$", "format": "uuid"})", {R"("a0")"}, {R"("a")"});
+  expect_schema(R"({"maxLength": 1000000})", {R"("a")"}, {"1"});
+}
+
 TEST(JsonSchema, GivesTextsThatAreJson) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const std::string text = random_text(grammar_of_json_objects(), seed);
@@ -157,7 +194,16 @@ TEST(JsonSchema, SaysWhereItIsWrong) {
         "'maxProperties' below the number of members");
   check(R"({"properties": {"a": {}}, "additionalProperties": true, "maxProperties": 1})",
         ErrorKind::kUnsupported, "'maxProperties' of named and other members");
-  check(R"({"pattern": "a", "maxLength": 3})", ErrorKind::kUnsupported, "two of a length");
+  check(R"({"pattern": "a", "maxLength": 3})", ErrorKind::kUnsupported, "more than one repeated");
+  check(R"({"patternProperties": {"a": {}}, "required": ["b"]})", ErrorKind::kUnsupported,
+        "'patternProperties' beside other names");
+  check(R"({"patternProperties": 1})", ErrorKind::kFormat, "patternProperties: expected an object");
+  check(
+      R"({"properties": {"a": {}}, "additionalProperties": {}, "propertyNames": {"minLength": 1}})",
+      ErrorKind::kUnsupported, "'propertyNames' beside members with names");
+  check(R"({"$ref": "#/$defs/a", "not": {}, "$defs": {"a": {}}})", ErrorKind::kUnsupported,
+        "'not'");
+  check(R"({"multipleOf": 0})", ErrorKind::kFormat, "multipleOf: expected a number above 0");
   check(R"({"enum": ["a"], "minLength": 3})", ErrorKind::kUnsupported, "beside 'minLength'");
   check(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})", ErrorKind::kUnsupported,
         "branches 0 and 1 a value may fit both");

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -42,21 +43,84 @@ class PatternReader {
   PatternReader(Grammar& grammar, std::string_view pattern, const CharacterChoices& characters)
       : grammar_(grammar), pattern_(pattern), characters_(characters) {}
 
-  Choices operator()() {
+  Choices operator()(const LengthBounds& lengths) {
     std::vector<Choices> all;
     do {
-      std::vector<Choices> parts;
-      const Choices any = grammar_.repeat(characters_({{0, kLastCharacter}}), 0, kUnbounded);
+      std::vector<Part> parts;
+      const Part any{{characters_({{0, kLastCharacter}}), 1, 1}, 0, kUnbounded};
       if (!takes('^')) parts.push_back(any);
-      parts.push_back(sequence());
+      for (Part& each : sequence()) parts.push_back(std::move(each));
       if (!takes('$')) parts.push_back(any);
-      all.push_back(grammar_.sequence(std::move(parts)));
+      if (narrow(parts, lengths)) all.push_back(joined(std::move(parts)).choices);
     } while (takes('|'));
     if (!is_end()) fail_at("expected the end", ErrorKind::kFormat);
     return Grammar::either(std::move(all));
   }
 
  private:
+  /// Texts with their lengths.
+  struct Piece {
+    Choices choices;
+    std::size_t least = 0;
+    std::size_t most = 0;
+  };
+  /// A piece that is repeated.
+  struct Part {
+    Piece piece;
+    std::size_t least = 1;
+    std::size_t most = 1;
+  };
+
+  static std::size_t sum(std::size_t a, std::size_t b) {
+    return a == kUnbounded || b > kUnbounded - a ? kUnbounded : a + b;
+  }
+  static std::size_t product(std::size_t a, std::size_t b) {
+    return a != 0 && b > kUnbounded / a ? kUnbounded : a * b;
+  }
+  Piece repetition(Part part) {
+    return {grammar_.repeat(std::move(part.piece.choices), part.least, part.most),
+            product(part.piece.least, part.least), product(part.piece.most, part.most)};
+  }
+  Piece joined(std::vector<Part> parts) {
+    Piece all;
+    std::vector<Choices> choices;
+    for (Part& each : parts) {
+      Piece piece =
+          each.least == 1 && each.most == 1 ? std::move(each.piece) : repetition(std::move(each));
+      choices.push_back(std::move(piece.choices));
+      all.least = sum(all.least, piece.least);
+      all.most = sum(all.most, piece.most);
+    }
+    all.choices = grammar_.sequence(std::move(choices));
+    return all;
+  }
+  /// Has parts follow lengths by the one repeated character whose number is free.
+  /// @return  whether there are such texts
+  bool narrow(std::vector<Part>& parts, const LengthBounds& lengths) const {
+    std::size_t least = 0;
+    std::size_t most = 0;
+    Part* free = nullptr;
+    bool is_one = true;
+    for (Part& each : parts) {
+      const std::size_t longest = product(each.piece.most, each.most);
+      if (product(each.piece.least, each.least) != longest) {
+        is_one = is_one && free == nullptr && each.piece.least == 1 && each.piece.most == 1;
+        free = &each;
+      }
+      least = sum(least, product(each.piece.least, each.least));
+      most = sum(most, longest);
+    }
+    if (least >= lengths.least && most <= lengths.most) return true;
+    if (most < lengths.least || least > lengths.most) return false;
+    if (free == nullptr || !is_one) {
+      unsupported("a length, which more than one repeated part would have to follow,");
+    }
+    const std::size_t others = least - free->least;
+    free->least = std::max(free->least, lengths.least - std::min(lengths.least, others));
+    if (lengths.most != kUnbounded) free->most = std::min(free->most, lengths.most - others);
+    return free->least <= free->most;
+  }
+
   [[nodiscard]] bool is_end() const { return at_ == pattern_.size(); }
   [[nodiscard]] bool sees(char sign) const { return !is_end() && pattern_[at_] == sign; }
   bool takes(char sign) {
@@ -76,26 +140,32 @@ class PatternReader {
     fail_at(what + " is not supported in what a model is to write", ErrorKind::kUnsupported);
   }
 
-  Choices either() {
+  Piece either() {
     std::vector<Choices> all;
+    Piece any{{}, kUnbounded, 0};
     do {
-      all.push_back(sequence());
+      Piece piece = joined(sequence());
+      all.push_back(std::move(piece.choices));
+      any.least = std::min(any.least, piece.least);
+      any.most = std::max(any.most, piece.most);
     } while (takes('|'));
-    return Grammar::either(std::move(all));
+    any.choices = Grammar::either(std::move(all));
+    return any;
   }
-  Choices sequence() {
-    std::vector<Choices> parts;
+  std::vector<Part> sequence() {
+    std::vector<Part> parts;
     while (!is_end() && !sees('|') && !sees(')') && !sees('$')) parts.push_back(repeated());
-    return grammar_.sequence(std::move(parts));
+    return parts;
   }
-  Choices repeated() {
-    Choices what = atom();
-    std::optional<std::pair<std::size_t, std::size_t>> bounds;
-    while ((bounds = repeat_bounds())) {
+  Part repeated() {
+    Part part{atom()};
+    bool is_repeated = false;
+    while (const auto bounds = repeat_bounds()) {
       (void)takes('?');  // which text is found first does not matter here
-      what = grammar_.repeat(std::move(what), bounds->first, bounds->second);
+      if (std::exchange(is_repeated, true)) part = {repetition(std::move(part))};
+      std::tie(part.least, part.most) = *bounds;
     }
-    return what;
+    return part;
   }
   std::optional<std::pair<std::size_t, std::size_t>> repeat_bounds() {
     if (takes('*')) return {{0, kUnbounded}};
@@ -121,21 +191,22 @@ class PatternReader {
     return number;
   }
 
-  Choices atom() {
+  Piece atom() {
     if (takes('(')) return group();
-    if (takes('[')) return characters_(bracket_class());
-    if (takes('.')) {
-      return characters_(all_but({{U'\n', U'\n'}, {U'\r', U'\r'}, {0x2028, 0x2029}}));
-    }
-    if (takes('\\')) return characters_(escape());
+    return {characters_(character_class()), 1, 1};
+  }
+  Ranges character_class() {
+    if (takes('[')) return bracket_class();
+    if (takes('.')) return all_but({{U'\n', U'\n'}, {U'\r', U'\r'}, {0x2028, 0x2029}});
+    if (takes('\\')) return escape();
     if (sees('^')) unsupported("'^' that is not in front");
     if (sees('*') || sees('+') || sees('?') || sees('{')) {
       fail_at("expected something to repeat", ErrorKind::kFormat);
     }
     const char32_t character = next_character();
-    return characters_({{character, character}});
+    return {{character, character}};
   }
-  Choices group() {
+  Piece group() {
     if (takes("?")) {
       const bool is_plain = takes(":") || takes("P<") || (takes("<") && !sees('=') && !sees('!'));
       if (!is_plain) unsupported("look-around");
@@ -144,7 +215,7 @@ class PatternReader {
       }
     }
     if (++depth_ > Grammar::kMaxDepth) unsupported("nesting of more than 100 groups");
-    Choices inside = either();
+    Piece inside = either();
     --depth_;
     if (sees('$')) unsupported("'$' that is not at the end");
     if (!takes(')')) fail_at("expected ')'", ErrorKind::kFormat);
@@ -244,9 +315,9 @@ class PatternReader {
 }  // namespace
 
 Choices pattern_choices(Grammar& grammar, std::string_view pattern,
-                        const CharacterChoices& characters) {
+                        const CharacterChoices& characters, const LengthBounds& lengths) {
   check_utf8(pattern);
-  return PatternReader(grammar, pattern, characters)();
+  return PatternReader(grammar, pattern, characters)(lengths);
 }
 
 }  // namespace halftone::lm

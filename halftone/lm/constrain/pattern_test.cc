@@ -49,6 +49,13 @@ TEST(Pattern, NamesWhatItDoesNotFollow) {
   const auto check = [](const char* pattern, ErrorKind kind, const char* message) {
     expect_error(kind, message, [&] { (void)grammar_of_pattern(pattern); });
   };
+  expect_error(ErrorKind::kUnsupported, "a length, which more than one repeated part", [] {
+    Grammar grammar;
+    (void)pattern_choices(
+        grammar, "^a*b*$",
+        [&](std::vector<CharacterRange> ranges) { return grammar.characters(std::move(ranges)); },
+        {0, 3});
+  });
   check("(?=a)", ErrorKind::kUnsupported, "at 2: look-around is not supported");
   check("(?<!a)b", ErrorKind::kUnsupported, "look-around");
   check(R"((a)\1)", ErrorKind::kUnsupported, "a reference to a group");

@@ -62,6 +62,57 @@ void check_number_of_members(const Schema& schema, std::size_t named, std::size_
   }
 }
 
+/// One pattern of names says what all names are, where no others are named.
+Schema with_pattern_of_names(Schema schema, const std::string& where) {
+  if (!schema.contains("patternProperties")) return schema;
+  const Schema patterns = schema["patternProperties"];
+  if (!patterns.is_object()) {
+    fail_schema(where, "patternProperties: expected an object, found " + patterns.dump());
+  }
+  schema.erase("patternProperties");
+  if (patterns.empty()) return schema;
+  const bool has_others = schema.contains("properties") || schema.contains("required") ||
+                          schema.contains("propertyNames");
+  if (patterns.size() > 1 || has_others) {
+    schema_unsupported(where, "'patternProperties' beside other names");
+  }
+  schema["propertyNames"] = {{"pattern", patterns.begin().key()}};
+  schema["additionalProperties"] = patterns.begin().value();
+  return schema;
+}
+
+/// Names that "propertyNames" lists become properties.
+Schema with_listed_names(Schema schema) {
+  const Schema rule = schema.value("propertyNames", Schema());
+  const bool is_list = rule.is_object() && rule.contains("enum") && rule["enum"].is_array();
+  if (!is_list || rule.size() > (rule.contains("type") ? 2U : 1U)) return schema;
+  Schema all = Schema::object();
+  const Schema properties = schema.value("properties", Schema::object());
+  for (const Schema& name : rule["enum"]) {
+    if (!name.is_string()) continue;
+    const auto& text = name.get_ref<const std::string&>();
+    all[text] = properties.is_object() && properties.contains(text)
+                    ? properties[text]
+                    : schema.value("additionalProperties", Schema(true));
+  }
+  schema["properties"] = std::move(all);
+  schema["additionalProperties"] = false;
+  schema.erase("propertyNames");
+  return schema;
+}
+
+/// The names of members that a schema does not name.
+Choices other_names(const SchemaScope& scope, const Schema& schema,
+                    const std::vector<std::string>& named, const std::string& where) {
+  const Schema rule = merged(schema.value("propertyNames", Schema(true)),
+                             Schema{{"type", "string"}}, where + "/propertyNames");
+  if (rule == Schema{{"type", "string"}}) {
+    return scope.json.quoted(scope.json.all_but_texts(named));
+  }
+  if (!named.empty()) schema_unsupported(where, "'propertyNames' beside members with names");
+  return scope.choices_of(rule, where + "/propertyNames");
+}
+
 /// What a list goes on with: without an item in front, and behind one.
 struct Items {
   Choices first{{}};
@@ -82,8 +133,9 @@ Items repeated_items(const SchemaScope& scope, const Choices& item, std::size_t 
 
 }  // namespace
 
-Choices object_choices(const SchemaScope& scope, const Schema& schema, const std::string& where) {
+Choices object_choices(const SchemaScope& scope, const Schema& given, const std::string& where) {
   Grammar& grammar = scope.grammar;
+  const Schema schema = with_listed_names(with_pattern_of_names(given, where));
   const std::vector<std::string> required = names_of(schema, where);
   const Schema properties = all_properties(schema, required, where);
   std::vector<Member> members;
@@ -108,7 +160,7 @@ Choices object_choices(const SchemaScope& scope, const Schema& schema, const std
       schema_unsupported(where, "'maxProperties' of named and other members");
     }
     const Choices other = grammar.shared(
-        scope.json.member(scope.json.quoted(scope.json.all_but_texts(names)),
+        scope.json.member(other_names(scope, schema, names, where),
                           scope.choices_of(others, where + "/additionalProperties")));
     const std::size_t more_than_one =
         most == kUnbounded ? most : std::max<std::size_t>(most, 1) - 1;
