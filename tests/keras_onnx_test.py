@@ -10,12 +10,10 @@ padding, so that such a file computes other numbers than Keras. Skips with exit 
 package is absent: pip install numpy keras torch onnx onnxscript onnxruntime
 """
 
-import json
 import os
-import shutil
 import sys
 
-from python_test import Program, np, run_checks, skip
+from python_test import Program, check_quantized_sizes, check_sizes, np, run_checks, skip
 
 os.environ["KERAS_BACKEND"] = "torch"
 
@@ -84,24 +82,13 @@ def check(program, name, channels, sizes, build, folder):
     path = folder / "m.onnx"
     network.export(str(path), format="onnx", verbose=False)
     session = onnxruntime.InferenceSession(str(path))
-    for size in sizes:
-        x = numbers(1, *size, channels)
-        expected = session.run(None, {session.get_inputs()[0].name: x})[0]
-        shutil.rmtree(folder / "out", ignore_errors=True)
-        found = program.run(path, [x], folder)[0]
-        right = found.shape == expected.shape and np.abs(found - expected).max() <= TOLERANCE
-        yield f"{name}, {size}", right
-    np.save(folder / "samples.npy", numbers(16, *sizes[1], channels))
-    wanted = json.loads(program("inspect", path, "--json"))["inputs"]
-    for weight_bits, activation_bits in ((4, 8), (2, 2)):
-        program("quantize", path, "-o", folder / "q.onnx", "--data", folder / "samples.npy", "-q",
-                "--weight-bits", weight_bits, "--activation-bits", activation_bits)
-        ends = json.loads(program("inspect", folder / "q.onnx", "--json"))["inputs"]
-        yield f"{name}, {weight_bits} bits: {ends[0]['shape']}", ends == wanted
-        for size in sizes:
-            shutil.rmtree(folder / "out", ignore_errors=True)
-            found = program.run(folder / "q.onnx", [numbers(1, *size, channels)], folder)[0]
-            yield f"{name}, {weight_bits} bits, {size}", np.isfinite(found).all()
+    first = session.get_inputs()[0].name
+    inputs = [(size, numbers(1, *size, channels)) for size in sizes]
+    expected = [(size, x, session.run(None, {first: x})[0]) for size, x in inputs]
+    samples = numbers(16, *sizes[1], channels)
+    for text, right in (*check_sizes(program, path, expected, TOLERANCE, folder),
+                        *check_quantized_sizes(program, path, inputs, samples, folder)):
+        yield f"{name}, {text}", right
 
 
 def main(path):

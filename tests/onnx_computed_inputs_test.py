@@ -12,7 +12,6 @@ and what it is. Skips with exit code 77 if a package is absent: pip install nump
 Floats differ by roundings: sums of up to 18 products of numbers below 2, and angles below 2 pi.
 """
 
-import shutil
 import sys
 
 from python_test import Program, Refused, np, run_checks, skip
@@ -193,7 +192,6 @@ def check(program, case, folder):
             if given is None:
                 continue
             text = f"{kind}, input {at} of {origin}"
-            shutil.rmtree(folder / "out", ignore_errors=True)
             try:
                 found = program.run(path, given.values(), folder)
             except Refused as error:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests in Python that run networks in other runtimes share."""
 
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,9 +48,37 @@ class Program:
         for i, x in enumerate(inputs):
             np.save(folder / f"in{i}.npy", x)
             arguments += ["--input", folder / f"in{i}.npy"]
+        shutil.rmtree(folder / "out", ignore_errors=True)  # which may have other outputs
         self("run", model, *arguments, "-o", folder / "out", *options)
         count = len(list((folder / "out").glob("out*.npy")))
         return [np.load(folder / "out" / f"out{i}.npy") for i in range(count)]
+
+
+def check_sizes(program, path, expected, tolerance, folder):
+    """Lines for a network of one input that runs at several sizes.
+
+    `expected` has a size, the input and the output for each.
+    """
+    for size, x, y in expected:
+        found = program.run(path, [x], folder)[0]
+        yield f"{size}", found.shape == y.shape and np.abs(found - y).max() <= tolerance
+
+
+def check_quantized_sizes(program, path, inputs, samples, folder):
+    """Lines for files of few bits: they keep the open extents and run at several sizes.
+
+    `inputs` has a size and the input for each.
+    """
+    np.save(folder / "samples.npy", samples)
+    wanted = json.loads(program("inspect", path, "--json"))["inputs"]
+    for weight_bits, activation_bits in ((4, 8), (2, 2)):
+        program("quantize", path, "-o", folder / "q.onnx", "--data", folder / "samples.npy", "-q",
+                "--weight-bits", weight_bits, "--activation-bits", activation_bits)
+        ends = json.loads(program("inspect", folder / "q.onnx", "--json"))["inputs"]
+        yield f"{weight_bits} bits: {ends[0]['shape']}", ends == wanted
+        for size, x in inputs:
+            found = program.run(folder / "q.onnx", [x], folder)[0]
+            yield f"{weight_bits} bits, {size}", np.isfinite(found).all()
 
 
 def data_folder(data):

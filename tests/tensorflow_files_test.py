@@ -11,7 +11,6 @@ if a package is absent: pip install numpy tensorflow ai-edge-litert
 """
 
 import os
-import shutil
 import sys
 
 from python_test import Program, Refused, np, run_checks, skip
@@ -168,7 +167,6 @@ def run_litert(path, x, reference=False):
 
 
 def run(program, path, x, folder):
-    shutil.rmtree(folder / "out", ignore_errors=True)
     return program.run(path, [x], folder)[0]
 
 

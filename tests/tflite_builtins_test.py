@@ -11,7 +11,6 @@ Integers and booleans are equal. Floats differ by roundings: 32 steps of float32
 and the largest |y|, which bounds sums of up to 32 summands and a few functions.
 """
 
-import shutil
 import sys
 
 from python_test import Program, run_checks
@@ -77,7 +76,6 @@ def compare(program, path, inputs, folder, reference=True):
         expected = tf.run_litert(path, inputs, reference)
     except ValueError:  # there are no reference kernels of SEGMENT_SUM
         expected = tf.run_litert(path, inputs, reference=False)
-    shutil.rmtree(folder / "out", ignore_errors=True)
     found = program.run(path, inputs, folder)
     return same(found, expected)
 

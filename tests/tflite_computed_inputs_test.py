@@ -12,7 +12,6 @@ code 77 if a package is absent: pip install numpy flatbuffers ai-edge-litert
 Floats differ by roundings: sums of up to 18 products of numbers below 2.
 """
 
-import shutil
 import sys
 
 from python_test import Program, Refused, np, run_checks
@@ -167,7 +166,6 @@ def same(found, expected):
 
 
 def run(program, path, given, folder):
-    shutil.rmtree(folder / "out", ignore_errors=True)
     return program.run(path, given, folder)
 
 

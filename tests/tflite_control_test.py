@@ -12,7 +12,6 @@ Results of layers differ by the order of sums: of up to 8 products of numbers be
 steps.
 """
 
-import shutil
 import sys
 
 from python_test import Program, run_checks, skip
@@ -247,7 +246,6 @@ def check(program, name, build, fields, folder):
         inputs = inputs_of(session)
         expected = session.run(None, dict(zip(names, inputs)))
         for form in ("m.onnx", "a.tflite", "b.circle", "c.tflite"):
-            shutil.rmtree(folder / "out", ignore_errors=True)
             yield f"{name}, {form}", same(program.run(folder / form, inputs, folder), expected)
             if form.endswith("tflite"):
                 yield f"{name}, {form} in LiteRT", same(tf.run_litert(folder / form, inputs),

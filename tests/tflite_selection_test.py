@@ -11,7 +11,6 @@ Integers are equal. Boxes of detectors differ by roundings of their decoding: y 
 size, plus the centre, minus half the size, of numbers below 4, so by less than 8 * 4 * 6e-8.
 """
 
-import shutil
 import sys
 
 from python_test import Program, run_checks
@@ -134,7 +133,6 @@ def same(found, expected):
 def compare(program, path, inputs, folder, known=lambda outputs: outputs):
     """@param known  those parts of the outputs that LiteRT computes"""
     expected = tf.run_litert(path, inputs)
-    shutil.rmtree(folder / "out", ignore_errors=True)
     found = program.run(path, inputs, folder)
     return same(known(found), known(expected))
 
@@ -153,7 +151,6 @@ def suppressions(program, folder):
         if levels is None:
             right = compare(program, path, inputs, folder)
         else:  # LiteRT takes equal scores in no order
-            shutil.rmtree(folder / "out", ignore_errors=True)
             found = program.run(path, inputs, folder)
             wanted = greedy(*inputs, most, np.float32(iou), least)
             right = same(found[::2] if with_scores else found, wanted)

@@ -8,13 +8,11 @@ PROGRAM is halftone. Outputs are those of PyTorch at three sizes, and quantized 
 extents. Skips with exit code 77 if a package is absent: pip install numpy torch onnx onnxscript
 """
 
-import json
 import logging
-import shutil
 import sys
 import warnings
 
-from python_test import Program, np, run_checks, skip
+from python_test import Program, check_quantized_sizes, check_sizes, np, run_checks, skip
 
 try:
     import onnxscript  # noqa: F401
@@ -170,6 +168,11 @@ def export(network, x, axes, exporter, path):
                           input_names=["x"], opset_version=20, external_data=False, verbose=False)
 
 
+def output_of(network, x):
+    with torch.no_grad():
+        return network(torch.from_numpy(x)).numpy()
+
+
 def check(program, case, exporter, folder):
     name, before, behind, sizes, build, _ = case
     torch.manual_seed(3)
@@ -177,25 +180,12 @@ def check(program, case, exporter, folder):
     path = folder / "m.onnx"
     axes = range(len(before), len(before) + len(sizes[0]))
     export(network, numbers((*before, *sizes[1], *behind)), axes, exporter, path)
-    for size in sizes:
-        x = numbers((*before, *size, *behind))
-        with torch.no_grad():
-            expected = network(torch.from_numpy(x)).numpy()
-        shutil.rmtree(folder / "out", ignore_errors=True)
-        found = program.run(path, [x], folder)[0]
-        right = found.shape == expected.shape and np.abs(found - expected).max() <= TOLERANCE
-        yield f"{name}, {size}", right
-    np.save(folder / "samples.npy", numbers((8, *before[1:], *sizes[1], *behind)))
-    wanted = json.loads(program("inspect", path, "--json"))["inputs"]
-    for weight_bits, activation_bits in ((4, 8), (2, 2)):
-        program("quantize", path, "-o", folder / "q.onnx", "--data", folder / "samples.npy", "-q",
-                "--weight-bits", weight_bits, "--activation-bits", activation_bits)
-        ends = json.loads(program("inspect", folder / "q.onnx", "--json"))["inputs"]
-        yield f"{name}, {weight_bits} bits: {ends[0]['shape']}", ends == wanted
-        for size in sizes:
-            shutil.rmtree(folder / "out", ignore_errors=True)
-            found = program.run(folder / "q.onnx", [numbers((*before, *size, *behind))], folder)[0]
-            yield f"{name}, {weight_bits} bits, {size}", np.isfinite(found).all()
+    inputs = [(size, numbers((*before, *size, *behind))) for size in sizes]
+    expected = [(size, x, output_of(network, x)) for size, x in inputs]
+    samples = numbers((8, *before[1:], *sizes[1], *behind))
+    for text, right in (*check_sizes(program, path, expected, TOLERANCE, folder),
+                        *check_quantized_sizes(program, path, inputs, samples, folder)):
+        yield f"{name}, {text}", right
 
 
 def main(path):

@@ -41,16 +41,8 @@ def detector() -> bytes:
     m = Maker()
     features = m.add("Relu", m.conv("x", 16, 3, stride=2))
     y = m.conv(features, 5, 16, 1)
-    rows = m.add("Reshape", m.add("Transpose", y, perm=[0, 2, 3, 1]), m.integers(1, -1, 5))
-    axis = m.integers(2)
-    boxes = m.add("Sigmoid", m.add("Slice", rows, m.integers(0), m.integers(4), axis))
-    scores = m.add("Sigmoid", m.add("Slice", rows, m.integers(4), m.integers(5), axis))
-    iou = m.constant("iou", np.array([0.5], np.float32))
-    score = m.constant("score", np.array([0.6], np.float32))
-    found = m.add("NonMaxSuppression", boxes, m.add("Transpose", scores, perm=[0, 2, 1]),
-                  m.integers(20), iou, score, center_point_box=1)  # fmt: skip
-    at = m.add("Squeeze", m.add("Slice", found, axis, m.integers(3), m.integers(1)), m.integers(1))
-    chosen = m.add("Gather", m.add("Squeeze", boxes, m.integers(0)), at)
+    boxes, at = m.selected(y, 5, 0.6)
+    chosen = m.add("Gather", boxes, at)
     centres = m.add("Slice", chosen, m.integers(0), m.integers(2), m.integers(1))
     sizes = m.add("Slice", chosen, m.integers(2), m.integers(4), m.integers(1))
     half = m.add("Mul", sizes, m.constant("half", np.float32(0.5)))

@@ -55,6 +55,26 @@ class Maker:
     def extent(self, x: str, axis: int) -> str:
         return self.add("Shape", x, start=axis, end=axis + 1)
 
+    def selected(self, y: str, columns: int, least: float) -> tuple[str, str]:
+        """Boxes [n, 4] and the indices of those that NonMaxSuppression selects.
+
+        `y` has four numbers of a box and its scores as channels.
+        """
+        rows = self.add("Reshape", self.add("Transpose", y, perm=[0, 2, 3, 1]),
+                        self.integers(1, -1, columns))  # fmt: skip
+        axis = self.integers(2)
+        boxes = self.add("Sigmoid", self.add("Slice", rows, self.integers(0), self.integers(4), axis))
+        ends = self.integers(4), self.integers(columns)
+        scores = self.add("Sigmoid", self.add("Slice", rows, *ends, axis))
+        iou = self.constant("iou", np.array([0.5], np.float32))
+        score = self.constant("score", np.array([least], np.float32))
+        scores = self.add("Transpose", scores, perm=[0, 2, 1])
+        found = self.add("NonMaxSuppression", boxes, scores, self.integers(20), iou, score,
+                         center_point_box=1)  # fmt: skip
+        at = self.add("Slice", found, axis, self.integers(3), self.integers(1))
+        squeezed = self.add("Squeeze", boxes, self.integers(0))
+        return squeezed, self.add("Squeeze", at, self.integers(1))
+
     def model(self, inputs: dict[str, tuple[int, list[object]]], output: str) -> bytes:
         graph = helper.make_graph(
             self.nodes, "g",
@@ -132,18 +152,8 @@ def selection() -> bytes:
     """The boxes that NonMaxSuppression selects, [count, 4]."""
     m = Maker()
     y = m.conv(m.add("Relu", m.conv("x", 16, 3, stride=2)), 7, 16, 1)
-    rows = m.add("Reshape", m.add("Transpose", y, perm=[0, 2, 3, 1]), m.integers(1, -1, 7))
-    axis = m.integers(2)
-    boxes = m.add("Sigmoid", m.add("Slice", rows, m.integers(0), m.integers(4), axis))
-    scores = m.add("Sigmoid", m.add("Slice", rows, m.integers(4), m.integers(7), axis))
-    iou = m.constant("iou", np.array([0.5], np.float32))
-    score = m.constant("score", np.array([0.55], np.float32))
-    found = m.add("NonMaxSuppression", boxes, m.add("Transpose", scores, perm=[0, 2, 1]),
-                  m.integers(20), iou, score, center_point_box=1)  # fmt: skip
-    at = m.add("Squeeze", m.add("Slice", found, axis, m.integers(3), m.integers(1)), m.integers(1))
-    return m.model(
-        {"x": (FLOAT, [1, 3, "H", "W"])}, m.add("Gather", m.add("Squeeze", boxes, m.integers(0)), at)
-    )
+    boxes, at = m.selected(y, 7, 0.55)
+    return m.model({"x": (FLOAT, [1, 3, "H", "W"])}, m.add("Gather", boxes, at))
 
 
 def images(*size: int) -> np.ndarray:
