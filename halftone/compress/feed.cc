@@ -35,7 +35,7 @@ data::SampleShape without_axis(const ir::Shape& shape, std::size_t axis) {
   std::vector<std::size_t> extents;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     if (i == axis) continue;
-    if (ir::is_batch(shape[i])) {
+    if (ir::is_open(shape[i])) {
       fail(ErrorKind::kUnsupported, "expected one batch axis, found " + shape.to_string());
     }
     extents.push_back(static_cast<std::size_t>(shape[i]));
@@ -61,7 +61,7 @@ InputFeed feed_of(const data::DatasetInput& from, const ir::Shape& shape) {
   feed.axis = batch_axis(shape, from.shape);
   feed.sample = without_axis(shape, feed.axis);
   data::adapt(from.shape, feed.sample);
-  if (feed.axis < shape.rank() && !ir::is_batch(shape[feed.axis])) {
+  if (feed.axis < shape.rank() && !ir::is_open(shape[feed.axis])) {
     feed.batch = static_cast<std::size_t>(std::max<ir::Dim>(shape[feed.axis], 1));
   }
   if (feed.axis == shape.rank()) feed.axis = 0;

@@ -33,7 +33,7 @@ std::size_t samples_per_run(const ir::Graph& graph, std::span<const NodeId> laye
 bool same_but_for_batch(const ir::ValueType& a, const ir::ValueType& b) {
   return a.encoding == b.encoding &&
          std::ranges::equal(a.shape.dims(), b.shape.dims(), [](ir::Dim x, ir::Dim y) {
-           return x == y || ir::is_batch(x) || ir::is_batch(y);
+           return x == y || ir::is_open(x) || ir::is_open(y);
          });
 }
 

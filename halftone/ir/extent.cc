@@ -445,13 +445,15 @@ Extent Extent::with(const Sizes& sizes) const {
 
 bool is_expression(Dim extent) { return extent <= kFirstHandle && expressions().holds(extent); }
 
+bool is_batch(Dim extent) { return is_open(extent) && !is_expression(extent); }
+
 bool depends_on_batch(Dim extent) {
-  return is_expression(extent) ? expressions().at(extent).depends_on_batch() : is_batch(extent);
+  return is_expression(extent) ? expressions().at(extent).depends_on_batch() : is_open(extent);
 }
 
 Extent extent_of(Dim extent) {
   if (is_expression(extent)) return expressions().at(extent);
-  if (!is_batch(extent)) return extent;
+  if (!is_open(extent)) return extent;
   return Extent::symbol(kBatchSymbol) * Extent(-extent);
 }
 
@@ -487,6 +489,17 @@ bool may_be_equal(Dim a, Dim b) {
   if (a == b) return true;
   if (!is_expression(a) && !is_expression(b)) return false;
   return !(extent_of(a) - extent_of(b)).is_number();
+}
+
+bool may_be_equal(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.dims(), b.dims(), [](Dim x, Dim y) { return may_be_equal(x, y); });
+}
+
+bool may_be_at_most(Dim a, Dim b) {
+  if (!is_open(a) && !is_open(b)) return a <= b;
+  if (!is_expression(a) && !is_expression(b)) return a == b;
+  const auto room = (extent_of(b) - extent_of(a)).number();
+  return !room || *room >= 0;
 }
 
 Dim better_known(Dim a, Dim b) {

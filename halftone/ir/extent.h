@@ -114,6 +114,8 @@ struct Extent::Atom {
 
 /// Whether an extent is an expression: known neither as a number nor as a multiple of the batch.
 bool is_expression(Dim extent);
+/// Whether an extent is N or a multiple of it.
+bool is_batch(Dim extent);
 /// Whether an extent is the batch, a multiple of it, or an expression of it.
 bool depends_on_batch(Dim extent);
 /// The value of an extent. @pre extent != kRemaining
@@ -130,6 +132,11 @@ bool has_expressions(const Shape& shape);
 /// Extents that agree for some sizes: equal ones, or an expression and anything else that is not a
 /// known difference away. Which it is shows when the symbols get numbers.
 bool may_be_equal(Dim a, Dim b);
+/// The same of whole shapes.
+bool may_be_equal(const Shape& a, const Shape& b);
+/// Whether a may be at most b: numbers that are, the same extent, or expressions whose order only
+/// numbers show.
+bool may_be_at_most(Dim a, Dim b);
 /// Of two that may_be_equal(), the one that says more: a number, else the shorter expression.
 Dim better_known(Dim a, Dim b);
 /// @throws Error kShape if known extents exceed the bound of Shape::element_count()

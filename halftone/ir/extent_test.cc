@@ -126,6 +126,24 @@ TEST(Extent, BroadcastsWithWhatItMayBe) {
   expect_error(ErrorKind::kShape, "do not broadcast", [&] { broadcast({a}, {dim_of(h() + 1)}); });
 }
 
+TEST(Extent, IsTheBatchOrAnExpressionWhereItIsOpen) {
+  const Dim height = dim_of(h());
+  EXPECT_TRUE(is_open(kBatch) && is_open(3 * kBatch) && is_open(height));
+  EXPECT_TRUE(is_batch(kBatch) && is_batch(3 * kBatch));
+  EXPECT_FALSE(is_batch(height) || is_open(0) || is_batch(7));
+}
+
+TEST(Extent, MayBeAtMostAnother) {
+  const Dim height = dim_of(h());
+  EXPECT_TRUE(may_be_at_most(3, 4) && may_be_at_most(kBatch, kBatch));
+  EXPECT_FALSE(may_be_at_most(4, 3) || may_be_at_most(1, kBatch) || may_be_at_most(kBatch, 8));
+  EXPECT_TRUE(may_be_at_most(dim_of(h().over(2)), height) && may_be_at_most(7, height));
+  EXPECT_TRUE(may_be_at_most(height, 7) && may_be_at_most(height, dim_of(h() + 1)));
+  EXPECT_FALSE(may_be_at_most(dim_of(h() + 1), height));
+  EXPECT_TRUE(may_be_equal(Shape{height, 3}, Shape{7, 3}));
+  EXPECT_FALSE(may_be_equal(Shape{height, 3}, Shape{7, 4}) || may_be_equal(Shape{3}, Shape{3, 3}));
+}
+
 TEST(Extent, TakesTheRestOfAReshape) {
   const Dim height = dim_of(h());
   const Dim width = dim_of(w());

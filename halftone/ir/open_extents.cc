@@ -34,7 +34,7 @@ void add_names(const Shape& shape, std::vector<std::string>& names) {
 }
 
 void add_symbols(Dim extent, std::set<std::string>& names) {
-  if (extent < 0) extent_of(extent).add_symbols(names);
+  if (is_open(extent)) extent_of(extent).add_symbols(names);
 }
 
 std::size_t filled(std::size_t extent, const Sizes& sizes) {
@@ -68,7 +68,7 @@ void fill(Resize& resize, const Shape& x, const Sizes& sizes) {
     resize.scale = scale_of(extent_of(count), x[resize.axis], sizes);
   }
   resize.count = filled(resize.count, sizes);
-  const bool is_known = x[resize.axis] > 0 && static_cast<Dim>(resize.count) >= 0;
+  const bool is_known = x[resize.axis] > 0 && !is_open(static_cast<Dim>(resize.count));
   if (resize.scale == 0 && is_known) {
     resize.scale = static_cast<float>(resize.count) / static_cast<float>(x[resize.axis]);
   }
@@ -191,6 +191,49 @@ Sizes sizes_of(const Graph& graph, std::span<const ValueId> inputs,
   return sizes;
 }
 
+namespace {
+
+/// A Resize and those behind it that resize its other axes, if only they read it.
+std::vector<NodeId> resizes_from(const Graph& graph, NodeId first) {
+  std::vector<NodeId> chain{first};
+  while (true) {
+    const std::vector<NodeId> readers = graph.consumers(graph.node(chain.back()).output);
+    if (readers.size() != 1 || !std::holds_alternative<Resize>(graph.node(readers[0]).op)) break;
+    chain.push_back(readers[0]);
+  }
+  return chain;
+}
+
+/// Whether the axis of a Resize has as many elements behind it as before.
+bool keeps_extent(const Graph& graph, NodeId id) {
+  const auto& op = std::get<Resize>(graph.node(id).op);
+  const Dim extent = graph.value(graph.node(id).inputs[0]).type.shape[op.axis];
+  return !op.multiplies && !is_open(extent) && op.count == static_cast<std::size_t>(extent);
+}
+
+/// Where all extents stay, runtimes copy, whatever the scales.
+void copy_kept_extents(Graph& graph) {
+  const auto is_resize = [&](NodeId id) {
+    return std::holds_alternative<Resize>(graph.node(id).op);
+  };
+  for (const NodeId id : graph.topological_order()) {
+    if (!is_resize(id)) continue;
+    const auto producer = graph.producer(graph.node(id).inputs[0]);
+    if (producer && is_resize(*producer)) continue;
+    const std::vector<NodeId> chain = resizes_from(graph, id);
+    if (!std::ranges::all_of(chain, [&](NodeId each) { return keeps_extent(graph, each); }))
+      continue;
+    for (const NodeId each : chain) {
+      Resize op = std::get<Resize>(graph.node(each).op);
+      op.scale = 1;
+      op.coordinates = Coordinates::kAsymmetric;
+      graph.replace_node(each, op, graph.node(each).inputs);
+    }
+  }
+}
+
+}  // namespace
+
 void fill_in_extents(Graph& graph, const Sizes& sizes) {
   for (const std::string& name : open_extents(graph)) {
     if (!sizes.contains(name)) fail(ErrorKind::kUsage, how_to_give_extents(graph));
@@ -208,6 +251,7 @@ void fill_in_extents(Graph& graph, const Sizes& sizes) {
                                [&] { return with_sizes(graph.node(id).op, x, sizes); });
     graph.replace_node(id, std::move(op), std::move(inputs));
   }
+  copy_kept_extents(graph);
   for (const auto& [name, size] : sizes) graph.undefine(name);
 }
 

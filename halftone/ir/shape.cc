@@ -26,10 +26,10 @@ SymbolicCount symbolic_count(const Shape& shape) {
   // Zeros do not count in the bound: the other extents alone must not overflow elsewhere.
   std::size_t bounded = 1;
   for (const Dim dim : shape.dims()) {
-    if (is_batch(dim)) ++count.batch_dims;
+    if (is_open(dim)) ++count.batch_dims;
     // Also right for the lowest number, which has no negative.
-    const std::size_t extent = is_batch(dim) ? std::size_t{0} - static_cast<std::size_t>(dim)
-                                             : static_cast<std::size_t>(dim);
+    const std::size_t extent = is_open(dim) ? std::size_t{0} - static_cast<std::size_t>(dim)
+                                            : static_cast<std::size_t>(dim);
     if (extent != 0 && bounded > kMaxElements / extent) {
       fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected at most 2^40 elements");
     }
@@ -106,7 +106,7 @@ Shape resolve_expressions(const Shape& input, Shape result, std::optional<std::s
 
 }  // namespace
 
-bool Shape::is_static() const { return std::ranges::none_of(dims_, is_batch); }
+bool Shape::is_static() const { return std::ranges::none_of(dims_, is_open); }
 
 Shape Shape::with_batch(std::size_t batch) const {
   if (batch > kMaxElements) {
@@ -118,7 +118,7 @@ Shape Shape::with_batch(std::size_t batch) const {
       dim = dim_of(extent_of(dim).with({{kBatchSymbol, static_cast<Dim>(batch)}}));
       continue;
     }
-    if (!is_batch(dim)) continue;
+    if (!is_open(dim)) continue;
     const std::size_t multiple = std::size_t{0} - static_cast<std::size_t>(dim);
     if (batch > kMaxElements / multiple) {
       fail(ErrorKind::kShape, "shape " + to_string() + ": expected at most 2^40 elements, found " +
@@ -149,7 +149,7 @@ std::string Shape::to_string() const {
 }
 
 std::string to_string(Dim extent) {
-  if (!is_batch(extent)) return std::to_string(extent);
+  if (!is_open(extent)) return std::to_string(extent);
   if (extent == kRemaining) return "?";
   if (is_expression(extent)) return extent_of(extent).text();
   return (extent == kBatch ? "" : std::to_string(-extent)) + "N";

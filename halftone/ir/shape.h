@@ -17,13 +17,13 @@ using Dim = std::int64_t;
 /// The batch N: an extent that stays symbolic until a plan fixes the number of samples per run.
 /// -k is k N, as where the heads of every sample share an axis.
 inline constexpr Dim kBatch = -1;
-/// Whether an extent is N or a multiple of it.
-constexpr bool is_batch(Dim extent) { return extent < 0; }
+/// Whether an extent is no number: N, a multiple of it, or an expression (extent.h).
+constexpr bool is_open(Dim extent) { return extent < 0; }
 /// An extent of a requested shape that takes the remaining elements.
 inline constexpr Dim kRemaining = std::numeric_limits<Dim>::min();
 
-/// The extents of a tensor, outermost first: numbers >= 0 or multiples of the batch. A scalar has
-/// rank 0.
+/// The extents of a tensor, outermost first: numbers >= 0, multiples of the batch or expressions. A
+/// scalar has rank 0.
 class Shape {
  public:
   Shape() = default;
@@ -36,7 +36,7 @@ class Shape {
   [[nodiscard]] Dim& operator[](std::size_t axis) { return dims_[axis]; }
   [[nodiscard]] Dim back() const { return dims_.back(); }
 
-  /// False if an extent depends on the batch.
+  /// Whether all extents are numbers.
   [[nodiscard]] bool is_static() const;
   /// The same shape for a number of samples. @throws Error kShape if an extent exceeds 2^40
   [[nodiscard]] Shape with_batch(std::size_t batch) const;

@@ -50,7 +50,7 @@ bool keeps_channels(const ir::Graph& graph, const ir::Node& node) {
 /// extent is a multiple of C, keeps the remainder.
 bool ends_with_channels(const ir::Graph& graph, ValueId id, std::size_t channels) {
   const ir::Shape& shape = graph.value(id).type.shape;
-  if (shape.rank() == 0 || ir::is_batch(shape.back())) return false;
+  if (shape.rank() == 0 || ir::is_open(shape.back())) return false;
   return static_cast<std::size_t>(shape.back()) % channels == 0;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/extent.h"
 #include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/rewrite.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/extent.h"
+#include "halftone/ir/verify.h"
 #include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/passes/testing.h"
@@ -97,6 +99,15 @@ TEST(ExposeLayers, GivesConvolutionsTheBatchFirst) {
   graph.add_output(graph.add_node("out", ir::Reshape{{4, kBatch, 20, 6}}, {y}));
   EXPECT_TRUE(test::run_checked(graph, expose_all));
   EXPECT_EQ(count(graph, "Conv"), 1U);
+}
+
+TEST(ExposeLayers, TakesRowsThatTheNetworkCounts) {
+  const ir::Dim rows = ir::dim_of(ir::Extent::symbol("#rows"));
+  Graph graph = product({}, {4, rows, 3}, {4, 3, 6}, false);
+  EXPECT_TRUE(expose_all(graph));
+  ir::verify(graph);
+  EXPECT_EQ(count(graph, "Conv"), 1U);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{4, rows, 6}));
 }
 
 TEST(ExposeLayers, KeepsOtherProducts) {

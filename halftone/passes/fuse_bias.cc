@@ -43,7 +43,7 @@ std::optional<OutputMap> output_map(const ir::Graph& graph, const ir::Node& read
   const ir::Tensor* constant = float_constant(graph, map.constant);
   if (constant == nullptr) return {};
   const ir::Dim extent = graph.value(layer).type.shape.back();
-  const std::size_t outputs = ir::is_batch(extent) ? 0 : static_cast<std::size_t>(extent);
+  const std::size_t outputs = ir::is_open(extent) ? 0 : static_cast<std::size_t>(extent);
   const std::vector<double> numbers = per_output(*constant, outputs);
   if (numbers.size() != outputs || outputs == 0) return {};
   map.scale.assign(outputs, 1);

@@ -98,7 +98,8 @@ bool use_integer_reduce(ir::Graph& graph, const ir::Node& node, const ir::Reduce
   if (!requantize) return false;
   if (op.kind == ir::ReduceKind::kMean) {
     const ir::Shape& shape = graph.value(x->value).type.shape;
-    if (!std::ranges::all_of(op.axes, [&](std::size_t axis) { return shape[axis] >= 0; })) {
+    if (!std::ranges::all_of(op.axes,
+                             [&](std::size_t axis) { return !ir::is_open(shape[axis]); })) {
       return false;
     }
     for (const std::size_t axis : op.axes) requantize->count *= shape[axis];

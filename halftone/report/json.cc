@@ -15,7 +15,7 @@ namespace {
 Json shape_json(const ir::Shape& shape) {
   Json dims = Json::array();
   for (const ir::Dim dim : shape.dims()) {
-    dims.push_back(ir::is_batch(dim) ? Json(ir::to_string(dim)) : Json(dim));
+    dims.push_back(ir::is_open(dim) ? Json(ir::to_string(dim)) : Json(dim));
   }
   return dims;
 }

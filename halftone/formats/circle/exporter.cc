@@ -28,14 +28,14 @@ std::vector<std::int32_t> stored_extents(const ir::Shape& shape, std::int32_t op
       fail(ErrorKind::kUnsupported, "an extent of " + std::to_string(dim) + " in " +
                                         shape.to_string() + ": expected less than 2^31");
     }
-    result.push_back(static_cast<std::int32_t>(ir::is_batch(dim) ? open : dim));
+    result.push_back(static_cast<std::int32_t>(ir::is_open(dim) ? open : dim));
   }
   return result;
 }
 
 /// @throws Error kUnsupported if more than one axis has the batch
 void check_input(const ir::Value& input) {
-  if (std::ranges::count_if(input.type.shape.dims(), ir::is_batch) <= 1) return;
+  if (std::ranges::count_if(input.type.shape.dims(), ir::is_open) <= 1) return;
   fail(ErrorKind::kUnsupported,
        "input '" + input.name + "' of " + input.type.to_string() + ": expected one batch axis");
 }

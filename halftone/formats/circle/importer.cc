@@ -339,7 +339,7 @@ void Importer::set_symbolic(ir::ValueId constant, ir::Tensor extents) {
       std::get<ir::Tensor>(*graph_.constant(constant)).cast(ir::ElementType::kInt64);
   const ir::Dim batch = file_batch_.value_or(1);
   const auto is_example = [&](ir::Dim number, ir::Dim extent) {
-    return number == (ir::is_batch(extent) ? -extent * batch : extent);
+    return number == (ir::is_open(extent) ? -extent * batch : extent);
   };
   const auto is_same = [&](ir::Dim number, ir::Dim extent) {
     return number == extent || is_example(number, extent);

@@ -18,6 +18,7 @@
 #include "halftone/formats/circle/file_model.h"
 #include "halftone/formats/circle/list_writes.h"
 #include "halftone/formats/options.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats::circle {
@@ -219,7 +220,7 @@ class OperatorImport {
 
   /// The extent of an axis in the file, also for the batch.
   [[nodiscard]] ir::Dim file_extent(ir::Dim extent) const {
-    return ir::is_batch(extent) ? -extent * importer_.file_batch().value_or(1) : extent;
+    return ir::is_open(extent) ? -extent * importer_.file_batch().value_or(1) : extent;
   }
   /// The extent of an axis of which a part is taken. For the batch, a number that no file has: only
   /// the whole has as many.

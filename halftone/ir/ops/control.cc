@@ -45,8 +45,7 @@ Shape with_axis(const Shape& shape, std::size_t axis, Dim extent) {
 }
 
 bool fits(const ValueType& a, const ValueType& b) {
-  return a.encoding == b.encoding &&
-         std::ranges::equal(a.shape.dims(), b.shape.dims(), may_be_equal);
+  return a.encoding == b.encoding && may_be_equal(a.shape, b.shape);
 }
 
 void require_type(const std::string& what, const ValueType& expected, const ValueType& found) {

@@ -105,7 +105,7 @@ ValueType infer_types(const ReverseSequence& op, InputTypes inputs) {
   require_axis(x, op.time_axis);
   require(op.batch_axis < x.rank() && op.batch_axis != op.time_axis,
           "batch axis " + std::to_string(op.batch_axis) + " does not fit " + x.to_string());
-  require(inputs[1]->shape == Shape{x[op.batch_axis]},
+  require(may_be_equal(inputs[1]->shape, Shape{x[op.batch_axis]}),
           "lengths: expected " + Shape{x[op.batch_axis]}.to_string() + ", found " +
               inputs[1]->shape.to_string());
   return *inputs[0];

@@ -113,7 +113,7 @@ ValueType infer_types(const GridSample& /*op*/, InputTypes inputs) {
   require_float(inputs, 1);
   const Shape& x = inputs[0]->shape;
   const Shape& grid = inputs[1]->shape;
-  require(x.rank() == 4 && grid.rank() == 4 && x[0] == grid[0] && grid[3] == 2,
+  require(x.rank() == 4 && grid.rank() == 4 && may_be_equal(x[0], grid[0]) && grid[3] == 2,
           "grid " + grid.to_string() + " does not fit an image " + x.to_string());
   for (const std::size_t axis : {std::size_t{1}, std::size_t{2}}) {
     require_axis(x, axis);

@@ -38,7 +38,8 @@ std::size_t index_depth(const Shape& x, const Shape& indices, std::size_t batch_
   require(depth <= x.rank() - batch_dims,
           "indices " + indices.to_string() + " do not fit " + x.to_string());
   for (std::size_t i = 0; i < batch_dims; ++i) {
-    require(x[i] == indices[i], "indices " + indices.to_string() + " do not fit " + x.to_string());
+    require(may_be_equal(x[i], indices[i]),
+            "indices " + indices.to_string() + " do not fit " + x.to_string());
   }
   for (std::size_t i = 0; i < depth; ++i) require_axis(x, batch_dims + i);
   return depth;
@@ -109,8 +110,7 @@ ValueType infer_types(const GatherElements& op, InputTypes inputs) {
   require_axis(x, op.axis);
   bool fits = indices.rank() == x.rank();
   for (std::size_t i = 0; fits && i < x.rank(); ++i) {
-    const bool has_batch = is_batch(indices[i]) || is_batch(x[i]);
-    fits = i == op.axis || (has_batch ? indices[i] == x[i] : indices[i] <= x[i]);
+    fits = i == op.axis || may_be_at_most(indices[i], x[i]);
   }
   require(fits, "indices " + indices.to_string() + " do not fit " + x.to_string() + " along axis " +
                     std::to_string(op.axis));

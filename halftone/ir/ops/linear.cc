@@ -236,7 +236,7 @@ ValueType infer_types(const ExpertProduct& /*op*/, InputTypes inputs) {
           "weights: expected [experts, outputs, inputs], found " + w.to_string());
   require(x.rank() >= 1 && x.back() == w[2],
           "input " + x.to_string() + " does not fit weights " + w.to_string());
-  require(chosen.rank() >= 1 && !is_batch(chosen.back()),
+  require(chosen.rank() >= 1 && !is_open(chosen.back()),
           "experts: expected [..., k], found " + chosen.to_string());
   const auto rows = x.dims().first(x.rank() - 1);
   const auto pairs = chosen.dims();

@@ -25,7 +25,7 @@ class Inputs {
     const Shape& x = at(0);
     require(x.rank() == rank, "input " + std::to_string(first_) + ": expected " +
                                   std::to_string(rank) + " axes, found " + x.to_string());
-    require(rank == 2 || !is_batch(x[1]), "axis 1 (tokens) must not be the batch");
+    require(rank == 2 || !depends_on_batch(x[1]), "axis 1 (tokens) must not be the batch");
     if (first_ == 0) return;
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
       require(inputs[i] != nullptr && *inputs[i] == dense_type(ElementType::kInt32, Shape{x[0]}),

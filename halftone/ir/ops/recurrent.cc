@@ -20,9 +20,9 @@ const Tensor* at(InputTensors inputs, std::size_t i) {
 }
 
 void require_shape(InputTypes inputs, std::size_t i, const Shape& expected) {
-  require(inputs[i]->shape == expected, "input " + std::to_string(i) + ": expected " +
-                                            expected.to_string() + ", found " +
-                                            inputs[i]->shape.to_string());
+  require(may_be_equal(inputs[i]->shape, expected), "input " + std::to_string(i) + ": expected " +
+                                                        expected.to_string() + ", found " +
+                                                        inputs[i]->shape.to_string());
 }
 
 /// An optional input [batch, H] or [1, H].
@@ -241,7 +241,7 @@ ValueType infer_types(const Recurrent& op, InputTypes inputs) {
           "recurrence weights: expected float32 or codes, found " +
               inputs[kRecurrenceWeights]->to_string());
   require(gates.rank() == 3, "gates: expected three axes, found " + gates.to_string());
-  require(!depends_on_batch(gates[1 - batch_axis(op)]) && !is_batch(gates[2]),
+  require(!depends_on_batch(gates[1 - batch_axis(op)]) && !is_open(gates[2]),
           "gates: expected a known number of steps, found " + gates.to_string());
   const auto count = static_cast<Dim>(num_gates(op.kind));
   require(gates[2] % count == 0, "gates: expected " + std::to_string(count) +

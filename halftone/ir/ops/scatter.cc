@@ -5,6 +5,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/indexing.h"
 #include "halftone/ir/strides.h"
 
@@ -70,10 +71,9 @@ ValueType infer_types(const ScatterElements& op, InputTypes inputs) {
   const Shape& x = inputs[0]->shape;
   const Shape& indices = inputs[1]->shape;
   require_axis(x, op.axis);
-  bool fits = indices.rank() == x.rank() && indices == inputs[2]->shape;
+  bool fits = indices.rank() == x.rank() && may_be_equal(indices, inputs[2]->shape);
   for (std::size_t i = 0; fits && i < x.rank(); ++i) {
-    const bool has_batch = is_batch(indices[i]) || is_batch(x[i]);
-    fits = i == op.axis || (has_batch ? indices[i] == x[i] : indices[i] <= x[i]);
+    fits = i == op.axis || may_be_at_most(indices[i], x[i]);
   }
   require(fits, "indices " + indices.to_string() + " and updates " + inputs[2]->shape.to_string() +
                     " do not fit " + x.to_string() + " along axis " + std::to_string(op.axis));
@@ -93,7 +93,7 @@ ValueType infer_types(const ScatterND& op, InputTypes inputs) {
   std::vector<Dim> wanted(indices.begin(), indices.end() - 1);
   const auto kept = x.dims().subspan(depth);
   wanted.insert(wanted.end(), kept.begin(), kept.end());
-  require(inputs[2]->shape == Shape(std::move(wanted)), found);
+  require(may_be_equal(inputs[2]->shape, Shape(std::move(wanted))), found);
   return *inputs[0];
 }
 

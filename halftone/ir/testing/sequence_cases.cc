@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "halftone/ir/extent.h"
 #include "halftone/ir/testing/operator_cases.h"
 
 namespace halftone::ir::test {

@@ -106,8 +106,8 @@ std::size_t batch_axis(const ir::Value& value, std::size_t stated, std::size_t b
          "input '" + value.name + "': expected the batch (" + std::to_string(batch) + ") as " +
              (stated == 0 ? "first extent" : "extent") + ", found " + value.type.to_string());
   }
-  const auto axis = std::ranges::find_if(shape.dims(), ir::is_batch);
-  if (*axis != ir::kBatch || std::ranges::count_if(shape.dims(), ir::is_batch) > 1) {
+  const auto axis = std::ranges::find_if(shape.dims(), ir::is_open);
+  if (*axis != ir::kBatch || std::ranges::count_if(shape.dims(), ir::is_open) > 1) {
     fail(ErrorKind::kUnsupported,
          "input '" + value.name + "': expected one batch axis, found " + value.type.to_string());
   }

@@ -86,18 +86,15 @@ void import_mirror_pad(OperatorImport& op) {
   op.alias(x);
 }
 
-/// Whether an extent is a multiple of the number of samples.
-bool counts_samples(Dim extent) { return ir::is_batch(extent) && !ir::is_expression(extent); }
-
 /// Repeats axes of one element for every sample of the batch: TILE by the extents of a shape.
 ValueId repeated(OperatorImport& op, ValueId x, std::span<const Dim> repeats) {
   std::vector<Dim> dims(op.shape(x).dims().begin(), op.shape(x).dims().end());
   for (std::size_t i = 0; i < dims.size() && i < repeats.size(); ++i) {
-    if (ir::is_batch(repeats[i]) && dims[i] == 1) dims[i] = repeats[i];
+    if (ir::is_open(repeats[i]) && dims[i] == 1) dims[i] = repeats[i];
   }
   const ir::Shape target(std::move(dims));
   if (op.shape(x) == target) return x;
-  const bool mixes = std::ranges::count_if(target.dims(), counts_samples) > 1;
+  const bool mixes = std::ranges::count_if(target.dims(), ir::is_batch) > 1;
   if (mixes) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
   return op.step(ir::BroadcastTo{target}, {x}, "batch");
 }
@@ -110,7 +107,7 @@ void import_tile(OperatorImport& op) {
   check(repeats.size() == op.shape(x).rank(), "expected a number for each axis");
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     if (op.shape(x)[i] != op.shape(first)[i]) repeats[i] = 1;
-    if (counts_samples(repeats[i])) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
+    if (ir::is_batch(repeats[i])) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
   }
   op.emit(ir::Tile{counts(repeats)}, {x});
 }

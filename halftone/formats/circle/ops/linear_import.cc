@@ -84,7 +84,7 @@ void import_svdf(OperatorImport& op) {
             weights[0] % rank == 0,
         "expected a matrix, weights over time and a rank that divides their filters");
   const Dim batch = op.shape(x)[0];
-  if (ir::is_batch(batch)) fail(ErrorKind::kShape, "a state of every sample");
+  if (ir::is_open(batch)) fail(ErrorKind::kShape, "a state of every sample");
   const Dim filters = weights[0];
   const ValueId now = op.step(ir::FullyConnected{}, {x, features}, "features");
   const ValueId runs = remembered(op, now, {batch, filters, weights[1]});

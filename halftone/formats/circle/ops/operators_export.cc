@@ -246,10 +246,10 @@ void NodeExport::operator()(const ir::Softmax& op) const {
 
 void NodeExport::operator()(const ir::Reshape& op) const {
   std::vector<std::int64_t> dims(op.shape.dims().begin(), op.shape.dims().end());
-  if (std::ranges::count_if(dims, ir::is_batch) > 1) {
+  if (std::ranges::count_if(dims, ir::is_open) > 1) {
     return add(OperatorCode::kReshape, {}, {exporter_.extents(op.shape)});
   }
-  std::ranges::replace_if(dims, ir::is_batch, -1);
+  std::ranges::replace_if(dims, ir::is_open, -1);
   add(OperatorCode::kReshape, {}, {exporter_.integers(dims)});
 }
 

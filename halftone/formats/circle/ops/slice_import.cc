@@ -63,8 +63,7 @@ std::optional<Range> open_range(Dim extent, Dim begin, Dim size) {
 /// @throws Error kShape if the axis is the batch, since a network that takes some samples counts
 /// them
 Range part_of(OperatorImport& op, Dim extent, const Range& range) {
-  const bool is_samples = ir::is_batch(extent) && !ir::is_expression(extent);
-  if (is_samples) {
+  if (ir::is_batch(extent)) {
     op.importer().refuse_count(op.importer().file().tensor_name(op.input_tensor(0)));
   }
   return range;
@@ -177,7 +176,7 @@ class StridedSlice {
 
   void take(std::size_t i) {
     const Dim open = from_[axis_];
-    const Dim extent = ir::is_expression(open) ? open : OperatorImport::whole_extent(open);
+    const Dim extent = OperatorImport::whole_extent(open);
     const bool shrinks = masked(masks_.shrink_axis_mask, i);
     const Range range = shrinks ? index(i, extent) : part(i, extent);
     const bool is_whole = range.count == extent && (range.step == 1 || extent <= 1);
