@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/network.h"
 
+#include <algorithm>
+#include <exception>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -23,6 +27,9 @@ Network::Network(ir::Graph the_graph, std::string the_name)
 
 namespace {
 
+/// Of inputs, by name.
+using Shapes = std::map<std::string, ir::Shape>;
+
 formats::ImportOptions copy_of(const formats::ImportOptions& options) {
   formats::ImportOptions copy;
   for (const auto& [name, value] : options.constants) copy.constants.emplace(name, value.clone());
@@ -38,8 +45,17 @@ formats::ImportOptions copy_of(const formats::ImportOptions& options) {
 template <typename Read, typename Again, typename Inputs>
 Network read_or_defer(const formats::ImportOptions& options, const std::string& name,
                       const Read& read, const Again& again, const Inputs& inputs) {
+  // Copies of the network share what they were read with.
+  const auto kept = std::make_shared<const formats::ImportOptions>(copy_of(options));
+  const Network::Reader reader = [again, kept](const Shapes& shapes) {
+    formats::ImportOptions with = copy_of(*kept);
+    for (const auto& [input, shape] : shapes) with.shapes.insert_or_assign(input, shape);
+    return again(with);
+  };
   try {
-    return Network(read(options), name);
+    Network network(read(options), name);
+    network.reader = reader;
+    return network;
   } catch (const Error& error) {
     const bool may_be_open = error.kind() == ErrorKind::kUnsupported ||
                              error.kind() == ErrorKind::kShape ||
@@ -53,14 +69,43 @@ Network read_or_defer(const formats::ImportOptions& options, const std::string& 
     if (!known) throw;
     Network network(std::move(*known), name);
     network.refusal = error.what();
-    // Copies of the network share what they were read with.
-    const auto kept = std::make_shared<const formats::ImportOptions>(copy_of(options));
-    network.reader = [again, kept](const std::map<std::string, ir::Shape>& shapes) {
-      formats::ImportOptions with = copy_of(*kept);
-      for (const auto& [input, shape] : shapes) with.shapes.insert_or_assign(input, shape);
-      return again(with);
-    };
+    network.reader = reader;
     return network;
+  }
+}
+
+/// The shapes of inputs with numbers for open extents.
+Shapes shapes_with(const ir::Graph& graph, const ir::Sizes& sizes) {
+  Shapes shapes;
+  for (const ir::ValueId id : graph.inputs()) {
+    const ir::Value& input = graph.value(id);
+    shapes.emplace(input.name, ir::with_sizes(input.type.shape, sizes));
+  }
+  return shapes;
+}
+
+/// The same where inputs that a caller gives have all their numbers, also for the batch.
+Shapes with_given(Shapes shapes, const ir::Graph& graph, std::span<const ir::ValueId> given,
+                  std::span<const std::optional<ir::Shape>> inputs) {
+  for (std::size_t i = 0; i < std::min(given.size(), inputs.size()); ++i) {
+    ir::Shape& shape = shapes.at(graph.value(given[i]).name);
+    if (inputs[i] && inputs[i]->rank() == shape.rank()) shape = *inputs[i];
+  }
+  return shapes;
+}
+
+/// Reads a network with some shapes or, where it counts or mixes samples, with all.
+ir::Graph read_with(const Network::Reader& read, const Shapes& some, const Shapes& all) {
+  std::exception_ptr failure;
+  try {
+    return read(some);
+  } catch (const Error&) {
+    failure = std::current_exception();
+  }
+  try {
+    return read(all);
+  } catch (const Error&) {
+    std::rethrow_exception(failure);
   }
 }
 
@@ -72,7 +117,7 @@ Network read_or_defer(const formats::ImportOptions& options, const std::string& 
 }  // namespace
 
 void check_read(const Network& network) {
-  if (network.reader) fail_open(network);
+  if (!network.refusal.empty()) fail_open(network);
 }
 
 bool is_open(const Network& network) { return !ir::open_extents(network.graph).empty(); }
@@ -85,18 +130,30 @@ Network with_shapes(Network network, std::span<const std::optional<ir::Shape>> i
   for (const std::string& name : ir::open_extents(network.graph)) {
     if (!sizes.contains(name)) fail_open(network);
   }
-  if (!network.reader) {
-    with_context(network.name, [&] { ir::fill_in_extents(network.graph, sizes); });
+  const Shapes some = shapes_with(network.graph, sizes);
+  const Shapes all = with_given(some, network.graph, given, inputs);
+  // Expressions take the extents of inputs to be at least 1.
+  const bool has_zero =
+      std::ranges::any_of(sizes, [](const auto& size) { return size.second == 0; });
+  if (!network.refusal.empty() || (has_zero && network.reader)) {
+    network.graph = read_with(std::exchange(network.reader, {}), some, all);
+    network.refusal.clear();
     return network;
   }
-  std::map<std::string, ir::Shape> shapes;
-  for (const ir::ValueId id : network.graph.inputs()) {
-    const ir::Value& input = network.graph.value(id);
-    shapes.emplace(input.name, ir::with_sizes(input.type.shape, sizes));
+  std::exception_ptr failure;
+  try {
+    with_context(network.name, [&] { ir::fill_in_extents(network.graph, sizes); });
+    return network;
+  } catch (const Error&) {
+    if (!network.reader) throw;
+    failure = std::current_exception();
   }
-  network.graph = std::exchange(network.reader, {})(shapes);
-  network.refusal.clear();
-  return network;
+  try {
+    network.graph = read_with(std::exchange(network.reader, {}), some, all);
+    return network;
+  } catch (const Error&) {
+    std::rethrow_exception(failure);
+  }
 }
 
 Network load(const std::filesystem::path& path, const formats::ImportOptions& options,
@@ -122,6 +179,8 @@ Network load(const SharedBytes& file, const std::string& name,
   Network network = read_or_defer(
       options, name, read, read,
       [&](const formats::ImportOptions& how) { return formats::open_inputs(file, name, how); });
+  const bool may_last = file.owner != nullptr || !network.refusal.empty();
+  if (!may_last) network.reader = {};
   network.file_bytes = file.bytes.size();
   network.format = to_string(formats::model_format(file.bytes));
   return network;
@@ -161,7 +220,7 @@ SharedBytes to_bytes(const Network& network, std::string_view format,
 }
 
 ir::Graph prepared(Network network, Purpose purpose) {
-  const bool may_stay_open = purpose == Purpose::kConvert && !network.reader;
+  const bool may_stay_open = purpose == Purpose::kConvert && network.refusal.empty();
   if (!may_stay_open && is_open(network)) fail_open(network);
   return prepared_open(std::move(network), purpose);
 }

@@ -31,10 +31,11 @@ struct Network {
   std::string name;               ///< of its file, if load() has read it
   std::uintmax_t file_bytes = 0;  ///< of its file and external data, if load() has read it
   std::string format;             ///< of that file: "onnx", "tflite" or "circle"
-  /// Of a network that cannot be read before its open extents have numbers: `graph` has its inputs
-  /// alone. Empty for others.
+  /// Of a network that load() has read and that leaves extents open.
   Reader reader{};
-  std::string refusal{};  ///< why the reader is there
+  /// Why it cannot be read before its open extents have numbers: `graph` has its inputs alone.
+  /// Empty for others.
+  std::string refusal{};
 };
 
 /// Reads an ONNX, TFLite or circle file; the extension of the path gives the format.
@@ -47,10 +48,12 @@ Network load(const std::filesystem::path& path, const formats::ImportOptions& op
 /// Whether inputs have open extents beside the batch.
 bool is_open(const Network& network);
 
-/// @throws Error kUsage that says how to give open extents numbers if a network has a reader
+/// @throws Error kUsage that says how to give open extents numbers if a network
+/// has a refusal
 void check_read(const Network& network);
 
-/// The network with numbers for its open extents: those that shapes of inputs show.
+/// The network with numbers for its open extents: those that shapes of inputs show. It is read
+/// again where its symbols do not fit them: an extent of 0, or branches that only numbers choose.
 /// @param inputs  of the inputs that a caller gives, in order; nullopt: unknown
 /// @throws Error kUsage that says how to give them if an extent has no number; kShape if two inputs
 ///         differ in one, or if the numbers do not fit the network; else as load()
@@ -101,7 +104,7 @@ enum class Purpose : std::uint8_t {
 ir::Graph prepared(Network network, Purpose purpose);
 
 /// The graph that a network of open extents becomes for a purpose, as prepared().
-/// @pre network has no reader
+/// @pre network has no refusal
 ir::Graph prepared_open(Network network, Purpose purpose);
 
 /// The samples of a run: those asked for, else 1; of a network with a fixed batch, that batch.

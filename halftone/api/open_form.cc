@@ -63,7 +63,7 @@ void check_same(ir::Graph graph, const ir::Sizes& sizes, const ir::Graph& expect
 
 /// @throws Error kUnsupported for samples of several sizes, if a network is read with numbers
 void check_sizes(const Network& network, const data::Dataset& data) {
-  if (data.parts().size() == 1 || !network.reader) return;
+  if (data.parts().size() == 1 || network.refusal.empty()) return;
   fail(ErrorKind::kUnsupported,
        network.name + ": expected samples of one size, found " +
            std::to_string(data.parts().size()) +
@@ -114,7 +114,7 @@ SizedGraph prepared_for(const Network& network, const data::Dataset& data, Purpo
 
 std::optional<OpenForm> open_form(const Network& network, const data::Dataset& data) {
   check_sizes(network, data);
-  if (!is_open(network) || network.reader) return std::nullopt;
+  if (!is_open(network) || !network.refusal.empty()) return std::nullopt;
   return OpenForm(network, data, Purpose::kQuantize);
 }
 

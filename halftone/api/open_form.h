@@ -16,7 +16,7 @@ namespace halftone {
 /// made of the second gets the extents of the first again, so that its file runs at any size.
 class OpenForm {
  public:
-  /// @pre    is_open(network), which has no reader
+  /// @pre    is_open(network), which has no refusal
   /// @param data  samples of one size or several; filled() has the extents of the first
   /// @throws Error as with_samples() and prepared(); kShape with the index of a sample if the
   ///         network does not fit one of the sizes
@@ -54,7 +54,7 @@ struct SizedGraph {
 SizedGraph prepared_for(const Network& network, const data::Dataset& data, Purpose purpose);
 
 /// The form in which a network with open extents is quantized; nothing for others, and for those
-/// that have a reader.
+/// that have a refusal.
 /// @throws Error as OpenForm()
 std::optional<OpenForm> open_form(const Network& network, const data::Dataset& data);
 

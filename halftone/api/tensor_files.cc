@@ -43,7 +43,7 @@ data::NpyArray to_array(const ir::Tensor& tensor) {
 
 ir::Tensor to_tensor(const data::NpyArray& array, ir::ElementType element) {
   const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
-  if (std::ranges::count(array.shape, 0U) > 0) {
+  if (!array.shape.empty() && array.shape[0] == 0) {
     fail(ErrorKind::kShape, "expected at least one sample, found shape " + shape.to_string());
   }
   if (element == ir::ElementType::kFloat32) return ir::Tensor::from<float>(shape, array.floats());

@@ -43,6 +43,8 @@ TEST_F(TensorFiles, AreRefusedWithoutSamples) {
   data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(), {0, 4}));
   expect_error(ErrorKind::kShape, path("x.npy") + ": expected at least one sample, found shape",
                [&] { read_tensor(path("x.npy"), ElementType::kFloat32); });
+  data::write_npy(path("past.npy"), data::make_npy(std::span<const float>(), {1, 0, 4}));
+  EXPECT_EQ(read_tensor(path("past.npy"), ElementType::kFloat32).shape(), (ir::Shape{1, 0, 4}));
   expect_error(ErrorKind::kIo, path("none.npy"),
                [&] { read_tensor(path("none.npy"), ElementType::kFloat32); });
 }

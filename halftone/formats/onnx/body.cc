@@ -92,6 +92,9 @@ void BodyImport::capture_name(const std::string& name) {
   Binding binding = found->second;
   if (auto* id = std::get_if<ir::ValueId>(&binding)) *id = captured_value(*id);
   if (auto* rounded = std::get_if<RoundedFloat>(&binding)) rounded->x = captured_value(rounded->x);
+  if (auto* sequence = std::get_if<Sequence>(&binding)) {
+    for (ir::ValueId& id : *sequence) id = captured_value(id);
+  }
   state_.bind(name, std::move(binding));
 }
 

@@ -324,7 +324,7 @@ onnx_pb::ValueInfoProto Exporter::value_info(const std::string& name,
   auto& shape = *tensor.mutable_shape();
   for (const ir::Dim dim : type.shape.dims()) {
     auto& extent = *shape.add_dim();
-    if (ir::is_batch(dim)) {
+    if (ir::is_open(dim)) {
       std::string param = ir::to_string(dim);
       const std::string bare = param.front() == '\'' ? param.substr(1, param.size() - 2) : param;
       if (bare != ir::kBatchSymbol) param = bare;  // 'N' is an extent that is not the batch

@@ -18,6 +18,7 @@
 #include "halftone/formats/onnx/one_operator.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {

@@ -169,14 +169,31 @@ TEST(ImportOnnx, InitializersOfEveryTypeAreWidened) {
 
 TEST(ImportOnnx, NamesAllUnsupportedOperatorsInOneLine) {
   TestModel model = small_model();
-  model.node("SequenceAt", {"x"}, {"a"}).set_name("memory");
+  model.node("StringSplit", {"x"}, {"a"}).set_name("memory");
   model.node("SequenceMap", {"x"}, {"b"}).set_name("c1");
   model.node("SequenceMap", {"x"}, {"c"}).set_name("c2");
   model.node("Fancy", {"x"}, {"d"}).set_domain("com.example");
   expect_failure(
       model, ErrorKind::kUnsupported,
-      "operators that are not supported: SequenceAt ('memory'); SequenceMap ('c1', 'c2'); "
+      "operators that are not supported: SequenceMap ('c1', 'c2'); StringSplit ('memory'); "
       "com.example.Fancy ('d')");
+}
+
+TEST(ImportOnnx, SequencesAreKnownDuringTheImport) {
+  const auto expect_refusal = [](const std::string& op, const std::string& text) {
+    TestModel model;
+    model.input("x", {1, 4}).output("y");
+    model.integers("four", {4});
+    model.node("SequenceConstruct", {"x", "x"}, {"s"});
+    model.node(op, {op == "SequenceLength" ? "x" : "s", "four"}, {"y"});
+    expect_failure(
+        model, op == "Abs" || op == "SequenceLength" ? ErrorKind::kUnsupported : ErrorKind::kShape,
+        text);
+  };
+  expect_refusal("SequenceAt", "position 4 in a sequence of 2 elements");
+  expect_refusal("SequenceErase", "position 4 in a sequence of 2 elements");
+  expect_refusal("SequenceLength", "sequences of unknown length");
+  expect_refusal("Abs", "reads 's': expected a tensor, found a sequence");
 }
 
 TEST(ImportOnnx, LongListsOfNodesAreCutShort) {

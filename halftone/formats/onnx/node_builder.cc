@@ -125,7 +125,7 @@ ir::ValueId ImportState::add_numbers(const RoundedFloat& rounded) {
   const ir::Shape& shape = value.type.shape;
   const std::string name = value.name + "/rounded";
   // Channels last, each with a kernel of one tap.
-  const bool has_channels = shape.rank() >= 2 && !ir::is_batch(shape.back());
+  const bool has_channels = shape.rank() >= 2 && !ir::is_open(shape.back());
   const ir::Dim channels = has_channels ? shape.back() : 1;
   ir::Shape image = shape;
   if (!has_channels) image = {product_of(shape.dims()), 1, 1};
@@ -191,6 +191,9 @@ ir::ValueId ImportState::value(const std::string& name, Binding& binding) {
   if (const auto* unavailable = std::get_if<Unavailable>(&binding)) {
     fail(ErrorKind::kUnsupported, "reads '" + name + "': " + unavailable->reason);
   }
+  if (std::holds_alternative<Sequence>(binding)) {
+    fail(ErrorKind::kUnsupported, "reads '" + name + "': expected a tensor, found a sequence");
+  }
   if (const auto* codes = std::get_if<FloatCodes>(&binding)) {
     const std::int32_t data_type = codes->data_type;
     charge(codes->codes->size() * sizeof(float));
@@ -209,9 +212,19 @@ ir::ValueId ImportState::value(const std::string& name, Binding& binding) {
   }
   if (const auto* integers = std::get_if<Integers>(&binding)) {
     const Integers held = *integers;
+    if (!held.numbers()) return open_value(name, held);  // arithmetic goes on with expressions
     binding = add_integers(name, held);
   }
   return std::get<ir::ValueId>(binding);
+}
+
+ir::ValueId ImportState::open_value(const std::string& name, const Integers& integers) {
+  std::string key = std::string(to_string(integers.element)) + (integers.is_scalar ? "" : "[]");
+  key += std::to_string(integers.columns);
+  for (const Extent& extent : integers.values) key += "," + extent.text();
+  const auto found = open_values.find(key);
+  if (found != open_values.end()) return found->second;
+  return open_values[key] = add_integers(name, integers);
 }
 
 void check_extents(const ir::Shape& shape) {

@@ -46,10 +46,13 @@ struct RoundedFloat {
   [[nodiscard]] float scale() const { return encoding->scales[0]; }
 };
 
-/// The meaning of a name in the file: a value of the graph, integers known during the import, or
-/// numbers of a few bits that enter the graph in the form that their reader needs.
+/// A sequence of tensors, whose number is known during the import.
+using Sequence = std::vector<ir::ValueId>;
+
+/// The meaning of a name in the file: a value of the graph, integers known during the import,
+/// numbers of a few bits that enter the graph in the form that their reader needs, or a sequence.
 using Binding = std::variant<ir::ValueId, Integers, Unavailable, FloatCodes, RoundedFloat,
-                             std::shared_ptr<const QuantizedWeight>>;
+                             std::shared_ptr<const QuantizedWeight>, Sequence>;
 
 /// The graph under construction and the bindings of the file's names.
 struct ImportState {
@@ -67,8 +70,9 @@ struct ImportState {
   /// Whether the file rounds values to 8-bit integers at run time: then weights of 8 bits stay
   /// integers, for integer arithmetic.
   bool rounds_values = false;
-  std::map<ir::ValueId, ir::Tensor> wide_copies;  ///< of floats of 16 bits, see tensor()
-  std::map<ir::ValueId, Extent> computed{};       ///< see NodeBuilder::computed_extent()
+  std::map<ir::ValueId, ir::Tensor> wide_copies;     ///< of floats of 16 bits, see tensor()
+  std::map<ir::ValueId, Extent> computed{};          ///< see NodeBuilder::computed_extent()
+  std::map<std::string, ir::ValueId> open_values{};  ///< see open_value()
   ReadExternal external;
   /// The model's own operators, by domain and name.
   std::map<std::pair<std::string, std::string>, const onnx_pb::FunctionProto*> functions;
@@ -101,6 +105,8 @@ struct ImportState {
   /// Integers as a value: numbers as a constant, others as nodes that count.
   /// @throws Error kUnsupported if they depend on the batch, or may be negative
   ir::ValueId add_integers(const std::string& name, const Integers& integers);
+  /// The same for integers that are not numbers: one value for all of the same texts.
+  ir::ValueId open_value(const std::string& name, const Integers& integers);
   /// The value of a name; integers enter the graph as a constant, weights as numbers.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);

@@ -21,9 +21,9 @@ constexpr Family kFamilies[] = {activation_readers, attention_readers,   cast_re
                                 ml_readers,         nbits_readers,       normalize_readers,
                                 qoperator_readers,  quantized_readers,   recurrent_readers,
                                 reduce_readers,     region_readers,      resample_readers,
-                                rotary_readers,     selection_readers,   signal_readers,
-                                slicing_readers,    state_readers,       text_readers,
-                                window_readers};
+                                rotary_readers,     selection_readers,   sequence_readers,
+                                signal_readers,     slicing_readers,     state_readers,
+                                text_readers,       window_readers};
 
 std::map<Name, Builder> all_readers() {
   std::map<Name, Builder> table;

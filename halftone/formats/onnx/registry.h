@@ -76,6 +76,7 @@ std::span<const ReaderEntry> region_readers();
 std::span<const ReaderEntry> resample_readers();
 std::span<const ReaderEntry> rotary_readers();
 std::span<const ReaderEntry> selection_readers();
+std::span<const ReaderEntry> sequence_readers();
 std::span<const ReaderEntry> signal_readers();
 std::span<const ReaderEntry> slicing_readers();
 std::span<const ReaderEntry> state_readers();

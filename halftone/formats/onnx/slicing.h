@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "halftone/ir/extent.h"
+#include "halftone/ir/graph.h"
 #include "halftone/ir/ops/layout.h"
 
 namespace halftone::formats::onnx {
@@ -36,5 +38,10 @@ std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank);
 
 /// Applies a request to an extent: negative positions count from the end; all are clamped.
 ir::Slice resolve_slice(const SliceRequest& request, ir::Dim extent);
+
+/// The parts of an axis that have these sizes, one behind the other.
+/// @throws Error kShape if they do not add up to the extent; kUnsupported for the batch
+std::vector<ir::ValueId> split_parts(NodeBuilder& node, ir::ValueId x, std::size_t axis,
+                                     std::span<const ir::Extent> sizes);
 
 }  // namespace halftone::formats::onnx

@@ -10,6 +10,7 @@
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -134,7 +135,7 @@ ValueId swish(NodeBuilder& node, ValueId x) {
 void build_swish(NodeBuilder& node) { node.set_output(0, swish(node, node.input(0))); }
 
 void build_swiglu(NodeBuilder& node) {
-  if (node.input_type(0).shape != node.input_type(1).shape) {
+  if (!ir::may_be_equal(node.input_type(0).shape, node.input_type(1).shape)) {
     fail(ErrorKind::kShape, "expected two inputs of one shape, found " +
                                 node.input_type(0).shape.to_string() + " and " +
                                 node.input_type(1).shape.to_string());

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
@@ -28,21 +29,63 @@ std::vector<Binding> import_branch(NodeBuilder& node, const std::string& name) {
   return outputs;
 }
 
+std::set<std::string> symbols_of(const Extent& a, const Extent& b) {
+  std::set<std::string> symbols;
+  a.add_symbols(symbols);
+  b.add_symbols(symbols);
+  return symbols;
+}
+
+/// Whether two extents differ where all symbols have a size.
+bool differ_at(const Extent& a, const Extent& b, std::int64_t size) {
+  ir::Sizes sizes;
+  for (const std::string& symbol : symbols_of(a, b)) sizes.emplace(symbol, size);
+  try {
+    return a.with(sizes) != b.with(sizes);
+  } catch (const Error&) {
+    return false;  // a quotient by 0
+  }
+}
+
 /// Whether extents of two branches may differ when the network runs: where it computes one of them,
 /// and where they differ at some sizes.
 bool needs_choice(ir::Dim a, ir::Dim b) {
   if (a == b || ir::depends_on_batch(a) || ir::depends_on_batch(b)) return false;
   const Extent first = ir::extent_of(a);
   const Extent second = ir::extent_of(b);
-  std::set<std::string> symbols;
-  first.add_symbols(symbols);
-  second.add_symbols(symbols);
-  if (std::ranges::any_of(symbols, ir::is_computed)) return true;
-  return std::ranges::any_of(std::array{64, 97, 224, 1001}, [&](std::int64_t size) {
-    ir::Sizes sizes;
-    for (const std::string& symbol : symbols) sizes.emplace(symbol, size);
-    return first.with(sizes) != second.with(sizes);
-  });
+  if (std::ranges::any_of(symbols_of(first, second), ir::is_computed)) return true;
+  return std::ranges::any_of(std::array{64, 97, 224, 1001},
+                             [&](std::int64_t size) { return differ_at(first, second, size); });
+}
+
+/// Whether extents that need no choice differ at small sizes.
+bool differ_where_small(const ir::Shape& a, const ir::Shape& b) {
+  constexpr std::array kSmall = {1, 2, 3, 5, 8, 13};
+  for (std::size_t axis = 0; axis < a.rank(); ++axis) {
+    if (a[axis] == b[axis] || needs_choice(a[axis], b[axis])) continue;
+    const auto differ = [&](std::int64_t size) {
+      return differ_at(ir::extent_of(a[axis]), ir::extent_of(b[axis]), size);
+    };
+    if (std::ranges::any_of(kSmall, differ)) return true;
+  }
+  return false;
+}
+
+/// Whether a value depends on inputs of the network, not on their extents alone.
+bool reads_inputs(const ir::Graph& graph, ir::ValueId value) {
+  std::set<ir::ValueId> seen;
+  std::vector<ir::ValueId> open{value};
+  while (!open.empty()) {
+    const ir::ValueId id = open.back();
+    open.pop_back();
+    if (id == ir::kAbsent || !seen.insert(id).second) continue;
+    if (std::ranges::count(graph.inputs(), id) > 0) return true;
+    const auto producer = graph.producer(id);
+    if (!producer) continue;
+    const auto& inputs = graph.node(*producer).inputs;
+    open.insert(open.end(), inputs.begin(), inputs.end());
+  }
+  return false;
 }
 
 /// Whether a value may be that of either of two branches.
@@ -108,6 +151,10 @@ void bind_choice(NodeBuilder& node, std::size_t i, ir::ValueId condition,
     NodeBuilder::unsupported("output '" + name + "' is " + node.type(a).to_string() +
                              " in one branch and " + node.type(b).to_string() +
                              " in the other: expected one type");
+  }
+  if (differ_where_small(node.type(a).shape, node.type(b).shape) &&
+      !reads_inputs(node.state().graph, condition)) {
+    NodeBuilder::unsupported("a condition on open extents");  // numbers choose the branch
   }
   const ir::ValueId y = choose(node, condition, a, b);
   const auto narrow = node.state().widened.find(a);

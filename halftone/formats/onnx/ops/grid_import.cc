@@ -12,6 +12,7 @@
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/window.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -270,7 +271,7 @@ DeformedWindow deformed_window(NodeBuilder& node) {
   if (std::ranges::any_of(d.window.pads_before, ir::is_expression)) {
     NodeBuilder::unsupported("padding that follows open extents");
   }
-  const bool fits = d.groups >= 1 && x[1] % d.groups == 0 && offset[0] == x[0] &&
+  const bool fits = d.groups >= 1 && x[1] % d.groups == 0 && ir::may_be_equal(offset[0], x[0]) &&
                     offset[1] == d.groups * d.taps() * 2 &&
                     ir::may_be_equal(offset[2], d.counts[0]) &&
                     ir::may_be_equal(offset[3], d.counts[1]);

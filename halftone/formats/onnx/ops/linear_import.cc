@@ -8,6 +8,7 @@
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -76,7 +77,7 @@ std::optional<ValueId> as_bias(NodeBuilder& node, ValueId c, ir::Dim outputs) {
 ValueId add(NodeBuilder& node, ValueId product, ValueId c) {
   const ir::Shape shape = node.type(product).shape;
   const ValueId sum = node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {product, c});
-  if (node.type(sum).shape != shape) {
+  if (!ir::may_be_equal(node.type(sum).shape, shape)) {
     fail(ErrorKind::kShape,
          "C " + node.type(c).shape.to_string() + " does not broadcast to " + shape.to_string());
   }

@@ -124,7 +124,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pad& op) {
 /// The shape has 1 where the input has the batch.
 void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo& op) {
   std::vector<std::int64_t> extents;
-  for (const ir::Dim dim : op.shape.dims()) extents.push_back(ir::is_batch(dim) ? 1 : dim);
+  for (const ir::Dim dim : op.shape.dims()) extents.push_back(ir::is_open(dim) ? 1 : dim);
   const ir::Shape& x = exporter.type(node.inputs[0]).shape;
   const ir::Shape& y = exporter.type(node.output).shape;
   const std::string& prefix = exporter.name(node.output);

@@ -6,6 +6,7 @@
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -51,7 +52,7 @@ ValueId scaled_by_channel(NodeBuilder& node, ValueId x, ValueId scale, ValueId b
       emit_binary(node, ir::BinaryKind::kMul, x, along_channels(node, scale, shape.rank()));
   const ValueId sum =
       emit_binary(node, ir::BinaryKind::kAdd, y, along_channels(node, bias, shape.rank()));
-  if (node.type(sum).shape != shape) {
+  if (!ir::may_be_equal(node.type(sum).shape, shape)) {
     fail(ErrorKind::kShape, "scale and bias do not fit the channels of " + shape.to_string());
   }
   return sum;
@@ -97,7 +98,8 @@ ValueId normalized_by_itself(NodeBuilder& node, ValueId x, float epsilon) {
   const ir::Shape shape = node.type(x).shape;
   std::vector<std::size_t> axes = all_axes(shape.rank());
   axes.erase(axes.begin() + 1);
-  if (ir::is_batch(shape[0])) NodeBuilder::unsupported("training mode, which mixes samples");
+  if (ir::depends_on_batch(shape[0]))
+    NodeBuilder::unsupported("training mode, which mixes samples");
   const ValueId y = node.emit(ir::Normalize{std::move(axes), epsilon, true}, {x});
   return scaled_by_channel(node, y, node.input(1), node.input(2));
 }

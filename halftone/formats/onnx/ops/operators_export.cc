@@ -93,7 +93,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op
   for (std::size_t i = 0; i < op.shape.rank(); ++i) {
     const bool copies = i < input.rank() && input[i] == op.shape[i];
     // The batch is copied from the same axis (0), or inferred from the other extents (-1).
-    request.push_back(!ir::is_batch(op.shape[i]) ? op.shape[i] : copies ? 0 : -1);
+    request.push_back(!ir::is_open(op.shape[i]) ? op.shape[i] : copies ? 0 : -1);
     has_zero = has_zero || op.shape[i] == 0;
   }
   // Divided by extents, the batch would not read back as the same multiple.

@@ -281,7 +281,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::TopK& op) {
 void export_operator(Exporter& exporter, const Node& node, const ir::Normalize& op) {
   const ir::Shape& shape = exporter.type(node.output).shape;
   const auto dims = shape.dims().last(op.axes.size());
-  const bool is_known = std::ranges::all_of(dims, [](ir::Dim extent) { return extent >= 0; });
+  const bool is_known = std::ranges::none_of(dims, ir::is_open);
   if (op.subtract_mean && are_last(op.axes, shape.rank()) && is_known) {
     return export_layer_normalization(exporter, node, op);
   }

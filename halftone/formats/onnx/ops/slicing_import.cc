@@ -9,6 +9,7 @@
 #include "halftone/formats/onnx/extent_values.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/slicing.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -238,33 +239,46 @@ void build_split(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (ir::depends_on_batch(shape[axis])) {
-    NodeBuilder::unsupported("cannot select a part of the batch");
-  }
-  const Extent extent = ir::extent_of(shape[axis]);
-  const std::vector<Extent> sizes = split_sizes(node, extent);
+  const std::vector<Extent> sizes = split_sizes(node, ir::extent_of(shape[axis]));
   if (sizes.size() != node.num_outputs()) {
     fail(ErrorKind::kFormat, "expected " + std::to_string(sizes.size()) + " outputs, found " +
                                  std::to_string(node.num_outputs()));
   }
+  const std::vector<ValueId> parts = split_parts(node, x, axis, sizes);
+  for (std::size_t i = 0; i < parts.size(); ++i) node.set_output(i, parts[i]);
+}
+
+}  // namespace
+
+std::vector<ValueId> split_parts(NodeBuilder& node, ValueId x, std::size_t axis,
+                                 std::span<const Extent> sizes) {
+  const ir::Shape shape = node.type(x).shape;
+  if (ir::depends_on_batch(shape[axis])) {
+    NodeBuilder::unsupported("cannot select a part of the batch");
+  }
+  const Extent extent = ir::extent_of(shape[axis]);
+  std::vector<ValueId> parts;
   Extent begin;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const Extent rest = extent - begin - sizes[i];
+  for (const Extent& size : sizes) {
+    const Extent rest = extent - begin - size;
     if (rest.is_number() && *rest.number() < 0) break;
-    if (sizes[i].is_number() && *sizes[i].number() < 0) break;
+    if (size.is_number() && *size.number() < 0) break;
     // An empty part starts at a valid position.
-    const Extent first = sizes[i] == Extent(0) ? Extent(0) : begin;
-    node.set_output(i, node.emit(ir::Slice{axis, static_cast<std::size_t>(checked_dim(first)), 1,
-                                           static_cast<std::size_t>(checked_dim(sizes[i]))},
-                                 {x}));
-    begin = begin + sizes[i];
+    const Extent first = size == Extent(0) ? Extent(0) : begin;
+    parts.push_back(node.emit(ir::Slice{axis, static_cast<std::size_t>(checked_dim(first)), 1,
+                                        static_cast<std::size_t>(checked_dim(size))},
+                              {x}));
+    begin = begin + size;
   }
   const Extent rest = extent - begin;
   if (rest.is_number() && rest != Extent(0)) {
     fail(ErrorKind::kShape,
          "parts do not add up to axis " + std::to_string(axis) + " of " + shape.to_string());
   }
+  return parts;
 }
+
+namespace {
 
 /// The indices as a slice if they are known, in range and evenly spaced.
 std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
