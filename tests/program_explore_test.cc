@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "halftone/accel/explore/testing.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/model.h"
 #include "tests/integer_classifier.h"
@@ -20,11 +21,7 @@ class ProgramExplore : public Program {
  protected:
   void SetUp() override {
     Program::SetUp();
-    std::ofstream(path("s.toml"))
-        << "accelerator = \"edge-2bit\"\nweight_bits = [1, 2]\n"
-           "[[parameter]]\nkey = \"unit.bit-serial array.count\"\n"
-           "values = [8, 16]\n"
-           "[[area]]\nof = [\"unit.bit-serial array.count\"]\nmm2 = 0.1\n";
+    std::ofstream(path("s.toml")) << accel::test::space_of_arrays("1, 2");
   }
 
   [[nodiscard]] std::string arguments(const std::string& budget = "accuracy-drop=0.02") const {

@@ -13,8 +13,8 @@
 #include "halftone/api/run.h"
 #include "halftone/api/sensitivity.h"
 #include "halftone/api/sized_sessions.h"
+#include "halftone/api/testing.h"
 #include "halftone/base/testing.h"
-#include "halftone/data/open_dataset.h"
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/test_data.h"
@@ -25,6 +25,7 @@ namespace {
 
 using ir::Dim;
 using ir::ValueId;
+using test::normal_samples;
 using testing::HasSubstr;
 
 Dim named_extent(const char* name) { return ir::dim_of(ir::Extent::symbol(name)); }
@@ -73,19 +74,6 @@ std::vector<ir::Tensor> picture(Dim rows, Dim cols, std::uint64_t seed) {
   std::vector<ir::Tensor> inputs;
   inputs.push_back(ir::test::uniform_tensor({1, rows, cols, 2}, random, -1, 1));
   return inputs;
-}
-
-data::Dataset pictures(std::size_t count, std::size_t rows, std::size_t cols) {
-  std::vector<float> values(count * rows * cols * 2);
-  Random random(7);
-  for (float& x : values) x = static_cast<float>(random.normal());
-  const auto bytes = std::as_bytes(std::span(values));
-  return data::dataset_from_arrays("samples",
-                                   {{.input = "",
-                                     .type = data::Scalar::kFloat32,
-                                     .shape = {count, rows, cols, 2},
-                                     .bytes = own_bytes({bytes.begin(), bytes.end()})}},
-                                   {});
 }
 
 TEST(DataExtents, RunAsTheReferenceForEachCountAndSize) {
@@ -159,7 +147,7 @@ TEST(DataExtents, OfNegativeNumbersAreAnError) {
 }
 
 TEST(DataExtents, StayInWhatIsQuantizedBehindThemToo) {
-  const auto result = quantize(open_detector(), pictures(16, 6, 8), {});
+  const auto result = quantize(open_detector(), normal_samples({16, 6, 8, 2}), {});
   ASSERT_EQ(result.layers.size(), 2U);
   EXPECT_EQ(result.layers[0].name, "layer");
   EXPECT_EQ(result.layers[1].name, "behind");
@@ -179,7 +167,7 @@ TEST(DataExtents, StayInWhatIsQuantizedBehindThemToo) {
 }
 
 TEST(DataExtents, ThatNoSampleReachesLeaveLayersFloat) {
-  const auto result = quantize(detector(6, 8, 1e9F), pictures(16, 6, 8), {});
+  const auto result = quantize(detector(6, 8, 1e9F), normal_samples({16, 6, 8, 2}), {});
   EXPECT_THAT(result.warnings,
               testing::Contains("a layer behind node 'all' (NonZero) stays float32, since it finds "
                                 "nothing in any sample: 'behind'"));
@@ -201,7 +189,7 @@ std::vector<float> chosen_in(const Network& network, const data::Dataset& data, 
 
 TEST(DataExtents, AreComparedInWholeRuns) {
   const Network plain = open_detector();
-  const auto data = pictures(8, 6, 8);
+  const auto data = normal_samples({8, 6, 8, 2});
   const auto same = evaluate(plain, data, &plain, {});
   EXPECT_EQ(same.value, 1.0);
   const Network quantized(quantize(plain, data, {}).graph);
@@ -223,7 +211,7 @@ TEST(DataExtents, AreComparedInWholeRuns) {
 
 TEST(DataExtents, OfStagesHaveSensitivities) {
   const Network plain = open_detector();
-  const auto data = pictures(8, 6, 8);
+  const auto data = normal_samples({8, 6, 8, 2});
   const auto costs = sensitivity(plain, data, {});
   ASSERT_EQ(costs.layers.size(), 2U);
   EXPECT_EQ(costs.layers[0].name, "layer");
@@ -244,7 +232,7 @@ TEST(DataExtents, OfStagesHaveSensitivities) {
 }
 
 TEST(DataExtents, OfOtherStagesDoNotMatch) {
-  const auto data = pictures(8, 6, 8);
+  const auto data = normal_samples({8, 6, 8, 2});
   Network other = detector(6, 8);
   const auto expect_refused = [&](const char* text) {
     expect_error(ErrorKind::kShape, text,
@@ -259,7 +247,7 @@ TEST(DataExtents, OfOtherStagesDoNotMatch) {
 
 TEST(DataExtents, InBudgetsCountAllStages) {
   const Network plain = open_detector();
-  const auto data = pictures(8, 6, 8);
+  const auto data = normal_samples({8, 6, 8, 2});
   BudgetSettings settings;
   settings.format = "onnx";
   const std::vector<std::string> limits = {"loss=1e9"};

@@ -9,8 +9,8 @@
 #include "halftone/api/run.h"
 #include "halftone/api/sample_shapes.h"
 #include "halftone/api/sized_sessions.h"
+#include "halftone/api/testing.h"
 #include "halftone/base/testing.h"
-#include "halftone/data/open_dataset.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
@@ -21,6 +21,7 @@ namespace {
 
 using ir::Dim;
 using ir::kBatch;
+using test::normal_samples;
 
 Dim symbol(const char* name) { return ir::dim_of(ir::Extent::symbol(name)); }
 
@@ -48,21 +49,6 @@ ir::Tensor image(Dim samples, Dim rows, Dim cols) {
   return ir::test::uniform_tensor({samples, rows, cols, 2}, random, -1, 1);
 }
 
-data::Dataset samples(std::vector<std::size_t> shape) {
-  std::size_t count = 1;
-  for (const std::size_t n : shape) count *= n;
-  std::vector<float> values(count);
-  Random random(7);
-  for (float& x : values) x = static_cast<float>(random.normal());
-  const auto bytes = std::as_bytes(std::span(values));
-  return data::dataset_from_arrays("samples",
-                                   {{.input = "",
-                                     .type = data::Scalar::kFloat32,
-                                     .shape = std::move(shape),
-                                     .bytes = own_bytes({bytes.begin(), bytes.end()})}},
-                                   {});
-}
-
 TEST(OpenExtents, TakeTheSizesOfInputs) {
   for (const auto& [rows, cols] : {std::pair{8, 6}, std::pair{5, 9}}) {
     const std::vector<ir::Tensor> x = [&, r = rows, c = cols] {
@@ -85,7 +71,7 @@ TEST(OpenExtents, TakeTheSizesOfInputs) {
 
 TEST(OpenExtents, TakeTheSizesOfSamples) {
   const auto shape_with = [](std::vector<std::size_t> shape) {
-    const Network found = with_samples(open_network(), samples(std::move(shape)));
+    const Network found = with_samples(open_network(), normal_samples(std::move(shape)));
     return found.graph.value(found.graph.inputs()[0]).type.shape;
   };
   EXPECT_EQ(shape_with({4, 6, 5, 2}), (ir::Shape{kBatch, 6, 5, 2}));
@@ -97,10 +83,10 @@ TEST(OpenExtents, TakeTheSizesOfSamples) {
 
 TEST(OpenExtents, TakeTheSizesOfSamplesBesideABatchOfFour) {
   const auto open = [] { return network(symbol("H"), symbol("W"), 4); };
-  const Network found = with_samples(open(), samples({8, 6, 5, 2}));
+  const Network found = with_samples(open(), normal_samples({8, 6, 5, 2}));
   EXPECT_EQ(found.graph.value(found.graph.inputs()[0]).type.shape, (ir::Shape{4, 6, 5, 2}));
-  const Network quantized(quantize(open(), samples({16, 8, 6, 2}), {}).graph);
-  const Network fixed(quantize(network(8, 6, 4), samples({16, 8, 6, 2}), {}).graph);
+  const Network quantized(quantize(open(), normal_samples({16, 8, 6, 2}), {}).graph);
+  const Network fixed(quantize(network(8, 6, 4), normal_samples({16, 8, 6, 2}), {}).graph);
   EXPECT_TRUE(is_open(quantized));
   std::vector<ir::Tensor> x;
   x.push_back(image(4, 8, 6));
@@ -109,8 +95,8 @@ TEST(OpenExtents, TakeTheSizesOfSamplesBesideABatchOfFour) {
 
 TEST(OpenExtents, StayInWhatIsQuantized) {
   compress::Recipe recipe;
-  const Network fixed(quantize(network(8, 6), samples({16, 8, 6, 2}), recipe).graph);
-  const Network open(quantize(open_network(), samples({16, 8, 6, 2}), recipe).graph);
+  const Network fixed(quantize(network(8, 6), normal_samples({16, 8, 6, 2}), recipe).graph);
+  const Network open(quantize(open_network(), normal_samples({16, 8, 6, 2}), recipe).graph);
   EXPECT_TRUE(is_open(open));
   std::vector<ir::Tensor> x;
   x.push_back(image(2, 8, 6));
@@ -147,7 +133,7 @@ Network padded_network(Dim cols) {
 
 TEST(OpenExtents, ArePaddingOfFittedLayers) {
   const Network open = padded_network(symbol("W"));
-  const auto form = open_form(open, samples({4, 4, 6, 2}));
+  const auto form = open_form(open, normal_samples({4, 4, 6, 2}));
   ASSERT_TRUE(form.has_value());
   ir::Graph graph = form->filled();
   const auto reason = reopen(form, graph);
@@ -168,11 +154,11 @@ TEST(OpenExtents, OfAllAxesTakeSamplesOneByOne) {
   const auto x = graph.add_input("x", ir::test::float_type({symbol("rows"), symbol("steps")}));
   graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kRelu}}, {x}));
   const Network open(std::move(graph), "steps");
-  EXPECT_EQ(sizes_of(open, samples({4, 7})), (ir::Sizes{{"rows", 1}, {"steps", 7}}));
+  EXPECT_EQ(sizes_of(open, normal_samples({4, 7})), (ir::Sizes{{"rows", 1}, {"steps", 7}}));
 }
 
 TEST(OpenExtents, AreRefusedWhereTheyAreThoseOfSamples) {
-  const std::optional<OpenForm> form = open_form(open_network(), samples({4, 8, 6, 2}));
+  const std::optional<OpenForm> form = open_form(open_network(), normal_samples({4, 8, 6, 2}));
   ASSERT_TRUE(form.has_value());
   ir::Graph graph = form->filled();
   const ir::ValueId last = graph.outputs()[0];
@@ -181,7 +167,7 @@ TEST(OpenExtents, AreRefusedWhereTheyAreThoseOfSamples) {
   ASSERT_TRUE(reason.has_value());
   EXPECT_THAT(*reason, testing::HasSubstr("node 'new' (Reshape) has extents that are those of the "
                                           "samples"));
-  EXPECT_FALSE(open_form(network(8, 6), samples({4, 8, 6, 2})).has_value());
+  EXPECT_FALSE(open_form(network(8, 6), normal_samples({4, 8, 6, 2})).has_value());
 }
 
 TEST(SizedSessions, KeepThePlansOfSizes) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "halftone/accel/explore/testing.h"
 #include "halftone/api/evaluate.h"
 #include "halftone/api/explore.h"
 #include "halftone/api/model_report.h"
@@ -193,15 +194,7 @@ TEST(SampleSizes, AreReported) {
 
 TEST(SampleSizes, AreExplored) {
   const data::Dataset data = several_sizes();
-  ExploreSettings settings{.space = space_of(R"(accelerator = "edge-2bit"
-weight_bits = [2, 8]
-[[parameter]]
-key = "unit.bit-serial array.count"
-values = [8, 16]
-[[area]]
-of = ["unit.bit-serial array.count"]
-mm2 = 0.1
-)")};
+  ExploreSettings settings{.space = space_of(accel::test::space_of_arrays("2, 8"))};
   settings.options.budget.accuracy_drop = 1;
   settings.tries = 1;
   const ExploreReport found = explore(open_classifier(), {data}, settings);

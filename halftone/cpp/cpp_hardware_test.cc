@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "halftone/accel/explore/testing.h"
 #include "halftone/cpp/testing.h"
 
 namespace {
@@ -31,15 +32,7 @@ bytes = 1e9
 bytes_per_second = 1e15
 )";
 
-constexpr const char* kSpace = R"(accelerator = "edge-2bit"
-weight_bits = [2, 8]
-[[parameter]]
-key = "unit.bit-serial array.count"
-values = [8, 16]
-[[area]]
-of = ["unit.bit-serial array.count"]
-mm2 = 0.1
-)";
+const std::string kSpace = accel::test::space_of_arrays("2, 8");
 
 Recipe in_bits(int bits) {
   Recipe recipe;

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
+#include "halftone/formats/extent_value.h"
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/layer_arithmetic.h"
@@ -32,12 +32,7 @@ using ir::ValueId;
 
 /// Whether extents are equal, or both are computed: their symbols get names as a file is read.
 bool is_same_extent(ir::Dim a, ir::Dim b) {
-  const auto has_computed = [](ir::Dim extent) {
-    std::set<std::string> symbols;
-    if (ir::is_expression(extent)) ir::extent_of(extent).add_symbols(symbols);
-    return std::ranges::any_of(symbols, ir::is_computed);
-  };
-  return a == b || (has_computed(a) && has_computed(b));
+  return a == b || (has_computed(ir::extent_of(a)) && has_computed(ir::extent_of(b)));
 }
 
 /// A network of one sample may accept any batch after reading.

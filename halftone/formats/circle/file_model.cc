@@ -178,18 +178,20 @@ ir::Shape FileModel::shape(std::size_t index) const {
   return ir::Shape(std::vector<ir::Dim>(extents.begin(), extents.end()));
 }
 
-std::vector<std::int32_t> FileModel::signature(std::size_t index) const {
-  const auto stored = elements(tensor(index).shape_signature());
-  return {stored.begin(), stored.end()};
+std::vector<std::size_t> FileModel::open_axes(std::size_t index) const {
+  const auto signature = elements(tensor(index).shape_signature());
+  std::vector<std::size_t> axes;
+  if (signature.size() != elements(tensor(index).shape()).size()) return axes;
+  for (std::size_t axis = 0; axis < signature.size(); ++axis) {
+    if (signature[axis] == -1) axes.push_back(axis);
+  }
+  return axes;
 }
 
 std::optional<std::size_t> FileModel::batch_axis(std::size_t index) const {
-  const auto signature = elements(tensor(index).shape_signature());
-  if (signature.size() != elements(tensor(index).shape()).size()) return std::nullopt;
-  const auto first = std::ranges::find(signature, -1);
-  const auto axis = static_cast<std::size_t>(first - signature.begin());
-  const bool is_batch = axis == 0 || std::ranges::count(signature, -1) == 1;
-  return first != signature.end() && is_batch ? std::optional(axis) : std::nullopt;
+  const std::vector<std::size_t> axes = open_axes(index);
+  const bool is_batch = axes.size() == 1 || (!axes.empty() && axes[0] == 0);
+  return is_batch ? std::optional(axes[0]) : std::nullopt;
 }
 
 std::span<const std::byte> FileModel::data(std::size_t index) const {

@@ -66,10 +66,10 @@ class FileModel {
   [[nodiscard]] std::string tensor_name(std::size_t index) const;
   /// The declared extents. @throws Error kFormat if one is negative or there are over kMaxAxes
   [[nodiscard]] ir::Shape shape(std::size_t index) const;
-  /// The extents with -1 for open ones; empty if the file has none.
-  [[nodiscard]] std::vector<std::int32_t> signature(std::size_t index) const;
-  /// The axis of the batch: the first if the shape signature starts with -1, otherwise that of the
-  /// only -1; nullopt if there is none.
+  /// The axes that have -1 in the shape signature.
+  [[nodiscard]] std::vector<std::size_t> open_axes(std::size_t index) const;
+  /// The axis of the batch: the first if it is open, otherwise the only open one; nullopt if there
+  /// is none.
   [[nodiscard]] std::optional<std::size_t> batch_axis(std::size_t index) const;
   /// The tensor's constant data; empty if it has none.
   /// @throws Error kFormat if its buffer is out of range

@@ -2,8 +2,10 @@
 #include "halftone/formats/circle/import.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/circle/one_operator.h"
 #include "halftone/formats/finite_constants.h"
+#include "halftone/formats/read_first.h"
 #include "halftone/ir/extent.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/verify.h"
@@ -18,29 +21,17 @@
 namespace halftone::formats {
 namespace {
 
-/// The open axes of an input whose shape is not given. The file has an extent of 1 for them.
-std::vector<std::size_t> open_axes(const circle::FileModel& file, const ImportOptions& options,
-                                   std::size_t tensor) {
-  std::vector<std::size_t> axes;
-  const std::string name = file.tensor_name(tensor);
-  if (options.shapes.contains(name) || options.constants.contains(name)) return axes;
-  const std::vector<std::int32_t> signature = file.signature(tensor);
-  if (signature.size() != file.shape(tensor).rank()) return axes;
-  for (std::size_t axis = 0; axis < signature.size(); ++axis) {
-    if (signature[axis] == -1) axes.push_back(axis);
+using circle::OpenExtents;
+
+/// The open axes of each input that the options do not name.
+std::vector<std::vector<std::size_t>> open_axes(const circle::FileModel& file,
+                                                const ImportOptions& options) {
+  const std::set<std::string> named = names_of(options);
+  std::vector<std::vector<std::size_t>> axes;
+  for (const std::size_t tensor : file.graph_inputs()) {
+    if (!named.contains(file.tensor_name(tensor))) axes.push_back(file.open_axes(tensor));
   }
   return axes;
-}
-
-/// Whether an input leaves an axis open that cannot be the batch.
-/// @param is_batch  whether the only open axis of an input may be the batch, wherever it is
-bool needs_extents(const circle::FileModel& file, const ImportOptions& options, bool is_batch) {
-  for (const std::size_t tensor : file.graph_inputs()) {
-    const std::vector<std::size_t> axes = open_axes(file, options, tensor);
-    if (axes.empty() || axes == std::vector<std::size_t>{0}) continue;
-    if (axes.size() > 1 || !is_batch) return true;
-  }
-  return false;
 }
 
 /// Whether a network computes with the number of samples, so that these are no runs of their own.
@@ -50,62 +41,99 @@ bool counts_samples(const circle::FileModel& file, const ImportOptions& options)
   open.max_iterations = options.max_iterations;
   circle::Importer importer(file, open, nullptr);
   try {
-    static_cast<void>(importer.run(true));
+    static_cast<void>(importer.run(OpenExtents::kBatch));
   } catch (const Error&) {
     // The import of the network says what is wrong.
   }
   return importer.counts_samples();
 }
 
-/// A file may declare a batch and then, say, unpack it. Such a graph is valid only for the extents
-/// in the file, which are tried second. A malformed file fails both times. Of a network that
-/// computes with the number of samples this is no extent of the file, but one that is open.
-/// @throws Error kUnsupported if an input leaves other extents open than the batch
-ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& options,
-                           std::set<std::string>* used) {
-  if (needs_extents(file, options, true)) {
-    fail(ErrorKind::kUnsupported, "operators of this format are read with numbers for extents");
-  }
-  circle::Importer importer(file, options, used);
-  try {
-    return importer.run(true);
-  } catch (const Error& error) {
-    const bool is_final = error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kUsage;
-    if (is_final || importer.counts_samples() || needs_extents(file, options, false)) throw;
-  }
-  return circle::Importer(file, options, used).run(false);
-}
+/// The ways in which a file is read.
+class Reading {
+ public:
+  Reading(const circle::FileModel& file, const ImportOptions& options, std::set<std::string>* used)
+      : file_(file), options_(options), used_(used), open_(open_axes(file, options)) {}
 
-/// The shape of an input with symbols where its signature is open. "serving_default_x:0" is x.
+  /// A file may declare a batch and then, say, unpack it. Such a graph is valid only for the
+  /// extents in the file; one sample there may still be one of many.
+  /// @throws Error kUnsupported if an input leaves other extents open than the batch
+  ir::Graph run() {
+    const auto is_several = [](const auto& axes) { return axes.size() > 1; };
+    if (std::ranges::any_of(open_, is_several)) {
+      fail(ErrorKind::kUnsupported, "operators of this format are read with numbers for extents");
+    }
+    const std::array<WayToRead, 4> ways = {
+        [this] { return read(OpenExtents::kBatch); }, [this] { return with_repeated_sample(); },
+        [this] { return with_symbols(); }, [this] { return std::exchange(fixed_, std::nullopt); }};
+    return read_first(ways);
+  }
+
+ private:
+  ir::Graph read(OpenExtents open) {
+    circle::Importer importer(file_, options_, used_);
+    ir::Graph graph;
+    try {
+      graph = importer.run(open);
+      if (open == OpenExtents::kBatch) require_independent_samples(graph);
+    } catch (const Error&) {
+      if (open == OpenExtents::kBatch) {
+        has_open_ = !importer.example().empty();
+        counts_samples_ = importer.counts_samples();
+      }
+      throw;
+    }
+    if (graph.inputs().empty() && options_.constants.empty()) {
+      fail(ErrorKind::kFormat, "the graph has no inputs");
+    }
+    check_finite(graph);
+    if (open != OpenExtents::kSymbols && may_have_batch(graph)) ir::try_symbolic_batch(graph);
+    ir::verify(graph);
+    return graph;
+  }
+
+  /// What a network remembers is of one sample; and the shapes that a caller gives may be those of
+  /// a network that counts samples.
+  [[nodiscard]] bool may_have_batch(const ir::Graph& graph) const {
+    if (!graph.states().empty()) return false;
+    return options_.shapes.empty() || !formats::counts_samples(file_, options_);
+  }
+
+  /// With the extents of the file, if one sample may be one of the batch.
+  std::optional<ir::Graph> with_repeated_sample() {
+    const auto leads = [](const auto& axes) { return axes.empty() || axes[0] == 0; };
+    if (!has_open_ || counts_samples_ || !std::ranges::all_of(open_, leads)) return std::nullopt;
+    fixed_ = read(OpenExtents::kNumbers);
+    const bool has_batch = !ir::fixed_batch(*fixed_);
+    return has_batch ? std::exchange(fixed_, std::nullopt) : std::nullopt;
+  }
+
+  /// With a symbol for the batch of each input.
+  std::optional<ir::Graph> with_symbols() {
+    if (!has_open_) return std::nullopt;
+    ir::Graph graph = read(OpenExtents::kSymbols);
+    if (!graph.states().empty()) fail(ErrorKind::kUnsupported, "states of an open extent");
+    return graph;
+  }
+
+  const circle::FileModel& file_;
+  const ImportOptions& options_;
+  std::set<std::string>* used_;
+  std::vector<std::vector<std::size_t>> open_;  ///< axes of inputs, as open_axes()
+  // If the read with the batch has failed:
+  bool has_open_ = false;           ///< whether extents are open
+  bool counts_samples_ = false;     ///< whether it computes with the number of samples
+  std::optional<ir::Graph> fixed_;  ///< with the extents of the file
+};
+
+/// The shape of an input with symbols where its signature is open.
 /// @param has_batch  whether the first axis may be the batch
 ir::Shape open_shape(const circle::FileModel& file, std::size_t tensor, bool has_batch) {
-  constexpr std::string_view kSignature = "serving_default_";
-  std::string name = file.tensor_name(tensor);
-  if (name.starts_with(kSignature)) name.erase(0, kSignature.size());
-  if (name.ends_with(":0")) name.resize(name.size() - 2);
   ir::Shape shape = file.shape(tensor);
-  for (const std::size_t axis : open_axes(file, {}, tensor)) {
-    const std::string symbol = name + "_" + std::to_string(axis);
+  for (const std::size_t axis : file.open_axes(tensor)) {
+    const std::string symbol = circle::symbol_of(file.tensor_name(tensor), axis);
     shape[axis] = has_batch && axis == 0 ? ir::kBatch : ir::dim_of(ir::Extent::symbol(symbol));
   }
   return shape;
-}
-
-ir::Graph graph_of(const circle::FileModel& model, const ImportOptions& options,
-                   std::set<std::string>* used) {
-  ir::Graph graph = import_any_batch(model, options, used);
-  // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
-  graph.remove_unused_nodes();
-  if (graph.inputs().empty() && options.constants.empty()) {
-    fail(ErrorKind::kFormat, "the graph has no inputs");
-  }
-  check_finite(graph);
-  // What a network remembers is of one sample; and the shapes that a caller gives may be those of
-  // a network that counts samples.
-  const bool may_count = !options.shapes.empty() && counts_samples(model, options);
-  if (graph.states().empty() && !may_count) ir::try_symbolic_batch(graph);
-  ir::verify(graph);
-  return graph;
 }
 
 ir::Graph inputs_of(const circle::FileModel& model, const ImportOptions& options) {
@@ -148,7 +176,7 @@ ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& o
 ir::Graph import_circle(SharedBytes file, const ImportOptions& options,
                         std::set<std::string>* used) {
   return read_network(std::move(file), [&](const circle::FileModel& model) {
-    return graph_of(model, options, used);
+    return Reading(model, options, used).run();
   });
 }
 

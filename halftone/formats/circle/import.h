@@ -18,7 +18,8 @@ namespace halftone::formats {
 ///
 /// Values keep their tensors' names; a node is named after the tensor it computes. The leading
 /// extent of an input becomes ir::kBatch if its signature starts with -1, or if all inputs have a
-/// leading extent of 1 and try_symbolic_batch() succeeds. Other extents are those of the file.
+/// leading extent of 1 and try_symbolic_batch() succeeds. Where a network counts, mixes or selects
+/// samples, the open extent of each input becomes a symbol. Other extents are those of the file.
 /// Integer operators become DequantizeLinear -> float operator -> QuantizeLinear that rounds half
 /// away from zero, which passes::use_integers() turns into TensorFlow Lite's integers; a
 /// DEQUANTIZE of float16 or bfloat16 becomes a Cast, other such constants become float32;

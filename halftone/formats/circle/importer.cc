@@ -38,6 +38,14 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
 
 }  // namespace
 
+std::string symbol_of(const std::string& input, std::size_t axis) {
+  constexpr std::string_view kSignature = "serving_default_";
+  std::string name = input;
+  if (name.starts_with(kSignature)) name.erase(0, kSignature.size());
+  if (name.ends_with(":0")) name.resize(name.size() - 2);
+  return name + "_" + std::to_string(axis);
+}
+
 Importer::Importer(const FileModel& file, const ImportOptions& options, std::set<std::string>* used)
     : file_(file),
       options_(options),
@@ -48,8 +56,8 @@ Importer::Importer(const FileModel& file, const ImportOptions& options, std::set
       values_(file.num_tensors(), ir::kAbsent),
       numbers_(file.num_tensors(), ir::kAbsent) {}
 
-ir::Graph Importer::run(bool symbolic_batch) {
-  add_inputs(symbolic_batch);
+ir::Graph Importer::run(OpenExtents open) {
+  add_inputs(open);
   import_all();
   return take_graph();
 }
@@ -60,7 +68,7 @@ ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants,
   for (const auto& [tensor, value] : constants) {
     define(tensor, graph_.add_constant(file_.tensor_name(tensor), value.clone()));
   }
-  add_inputs(false);
+  add_inputs(OpenExtents::kNumbers);
   import_all();
   return take_graph();
 }
@@ -90,7 +98,7 @@ ir::Graph Importer::run_subgraph(std::size_t index,
   check(inputs.size() == shapes.size(), "a subgraph has other inputs");
   std::map<std::size_t, ir::Shape> shape_of;
   for (std::size_t i = 0; i < inputs.size(); ++i) shape_of[inputs[i]] = shapes[i];
-  nested.file_batch_ = file_batch_;
+  nested.example_ = example_;
   std::map<std::size_t, ir::Tensor> by_tensor;
   for (const auto& [input, value] : constants) by_tensor[inputs.at(input)] = value.clone();
   ir::Graph graph = run_nested(nested, by_tensor, std::move(shape_of));
@@ -122,23 +130,22 @@ void Importer::refuse_count(const std::string& name) {
 }
 
 void Importer::check_counts() {
-  if (symbolic_.empty()) return;
-  ir::Graph used = graph_;
-  used.remove_unused_nodes();
-  for (const auto& [constant, extents] : symbolic_) {
-    const bool is_output = std::ranges::count(used.outputs(), constant) > 0;
-    if (is_output || !used.consumers(constant).empty()) refuse_count(used.value(constant).name);
+  for (const ir::ValueId count : sample_counts_) {
+    if (graph_.producer(count)) refuse_count(graph_.value(count).name);
   }
 }
 
 ir::Graph Importer::take_graph() {
   for (const std::size_t tensor : file_.graph_outputs()) graph_.add_output(raw(tensor));
-  check_counts();
   tie_variables();
+  // Lists of extents that only shapes follow from; and codes and bases of low-bit layers, which
+  // were tensors of the file.
+  graph_.remove_unused_nodes();
+  check_counts();
   return std::move(graph_);
 }
 
-void Importer::add_inputs(bool symbolic_batch) {
+void Importer::add_inputs(OpenExtents open) {
   std::set<std::string> names;
   for (const std::size_t tensor : file_.graph_inputs()) {
     const std::string name = file_.tensor_name(tensor);
@@ -153,34 +160,42 @@ void Importer::add_inputs(bool symbolic_batch) {
       states_[tensor] = State::kUnavailable;
       continue;
     }
-    with_context("input '" + name + "'", [&] {
-      define(tensor, add_input(tensor, *element, input_shape(tensor, symbolic_batch)));
-    });
+    with_context("input '" + name + "'",
+                 [&] { define(tensor, add_input(tensor, *element, input_shape(tensor, open))); });
   }
   check_names(options_, names, used_);
 }
 
-ir::Shape Importer::input_shape(std::size_t tensor, bool symbolic_batch) {
+ir::Shape Importer::input_shape(std::size_t tensor, OpenExtents open) {
   if (const auto known = shapes_.find(tensor); known != shapes_.end()) return known->second;
-  ir::Shape shape = file_.shape(tensor);
-  const ir::Shape* given = given_shape(options_, file_.tensor_name(tensor), shape.rank());
+  const std::string name = file_.tensor_name(tensor);
+  const ir::Shape stored = file_.shape(tensor);
+  const ir::Shape* given = given_shape(options_, name, stored.rank());
+  ir::Shape shape = given == nullptr ? stored : *given;
   std::optional<std::size_t> axis;
-  if (given != nullptr) {
+  if (given == nullptr) {
+    axis = file_.batch_axis(tensor);
+  } else {
     const auto found = std::ranges::find(given->dims(), ir::kBatch) - given->dims().begin();
     if (found < std::ssize(given->dims())) axis = static_cast<std::size_t>(found);
-  } else if (symbolic_batch) {
-    axis = file_.batch_axis(tensor);
   }
-  if (axis && symbolic_batch) {
-    check(!file_batch_ || *file_batch_ == shape[*axis],
-          "expected the batch extent of the inputs before, found another");
-    file_batch_ = shape[*axis];
-    shape[*axis] = ir::kBatch;
-  }
-  if (given == nullptr) return shape;
-  ir::Shape result = *given;
-  if (axis && !symbolic_batch) result[*axis] = shape[*axis];
-  return result;
+  if (!axis) return shape;
+  shape[*axis] = stored[*axis];
+  if (open == OpenExtents::kNumbers) return shape;
+  const bool is_batch = open == OpenExtents::kBatch || given != nullptr;
+  const std::string symbol = is_batch ? ir::kBatchSymbol : symbol_of(name, *axis);
+  const auto [known, is_new] = example_.emplace(symbol, shape[*axis]);
+  check(is_new || known->second == shape[*axis],
+        "expected the batch extent of the inputs before, found another");
+  shape[*axis] = ir::dim_of(ir::Extent::symbol(symbol));
+  return shape;
+}
+
+ir::Shape Importer::with_example(const ir::Shape& shape) const {
+  std::vector<ir::Dim> dims;
+  for (const ir::Dim dim : shape.dims())
+    dims.push_back(ir::dim_of(ir::extent_of(dim).with(example_)));
+  return ir::Shape(std::move(dims));
 }
 
 ir::ValueId Importer::add_input(std::size_t tensor, ir::ElementType element,
@@ -327,28 +342,6 @@ void Importer::define(std::size_t tensor, ir::ValueId value) {
         "tensor '" + file_.tensor_name(tensor) + "' is computed twice");
   states_[tensor] = State::kDefined;
   values_[tensor] = value;
-}
-
-const ir::Tensor* Importer::symbolic(ir::ValueId constant) const {
-  const auto found = symbolic_.find(constant);
-  return found == symbolic_.end() ? nullptr : &found->second;
-}
-
-void Importer::set_symbolic(ir::ValueId constant, ir::Tensor extents) {
-  const ir::Tensor numbers =
-      std::get<ir::Tensor>(*graph_.constant(constant)).cast(ir::ElementType::kInt64);
-  const ir::Dim batch = file_batch_.value_or(1);
-  const auto is_example = [&](ir::Dim number, ir::Dim extent) {
-    return number == (ir::is_open(extent) ? -extent * batch : extent);
-  };
-  const auto is_same = [&](ir::Dim number, ir::Dim extent) {
-    return number == extent || is_example(number, extent);
-  };
-  const auto dims = extents.as<std::int64_t>();
-  const auto found = numbers.as<std::int64_t>();
-  if (std::ranges::equal(found, dims)) return;  // no extent is the batch
-  if (!std::ranges::equal(found, dims, is_same)) refuse_count(graph_.value(constant).name);
-  symbolic_.insert_or_assign(constant, std::move(extents));
 }
 
 void Importer::charge(std::size_t bytes) {

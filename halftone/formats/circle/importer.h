@@ -23,15 +23,31 @@
 
 namespace halftone::formats::circle {
 
+/// What extents are that the signatures of inputs leave open.
+enum class OpenExtents : std::uint8_t {
+  kBatch,    ///< the batch N
+  kSymbols,  ///< a symbol of each input (ir/extent.h)
+  kNumbers   ///< those of the file
+};
+
+/// Integers that extents are made of.
+using Extents = std::vector<ir::Extent>;
+/// Nothing if one depends on a symbol.
+std::optional<std::vector<std::int64_t>> numbers_of(const Extents& extents);
+
+/// The symbol of an open extent of an input: "x_0", also for one of the name
+/// "serving_default_x:0".
+std::string symbol_of(const std::string& input, std::size_t axis);
+
 /// Turns a file into a graph, operator by operator in the file's order.
 class Importer {
  public:
   /// @param used  as in check_names()
   Importer(const FileModel& file, const ImportOptions& options, std::set<std::string>* used);
 
-  /// @param symbolic_batch  whether a leading -1 in the signature of an input becomes the batch
+  /// @param open  what the extent FileModel::batch_axis() of each input is
   /// @throws Error as import_circle()
-  ir::Graph run(bool symbolic_batch);
+  ir::Graph run(OpenExtents open);
 
   /// Whether run() has failed because the network computes with the number of samples.
   [[nodiscard]] bool counts_samples() const { return counts_samples_; }
@@ -50,8 +66,10 @@ class Importer {
 
   [[nodiscard]] const FileModel& file() const { return file_; }
   [[nodiscard]] ir::Graph& graph() { return graph_; }
-  /// The batch extent in the file; nullopt if no input has a symbolic batch.
-  [[nodiscard]] std::optional<ir::Dim> file_batch() const { return file_batch_; }
+  /// The extents in the file of open extents of inputs, by symbol: one example of their numbers.
+  [[nodiscard]] const ir::Sizes& example() const { return example_; }
+  /// A shape with these numbers. Other symbols stay.
+  [[nodiscard]] ir::Shape with_example(const ir::Shape& shape) const;
 
   /// The value of a tensor with the file's element type (float16 as float32).
   /// @throws Error kFormat if it has not been computed yet; kUnsupported if its type is unknown;
@@ -68,20 +86,22 @@ class Importer {
   /// Sets the value of an output tensor. @throws Error kFormat if it already has one
   void define(std::size_t tensor, ir::ValueId value);
 
-  /// A constant of integers computed from the shapes of inputs, with -k for an extent of k times
-  /// the batch, where the constant has the example of the file; null for any other value.
-  [[nodiscard]] const ir::Tensor* symbolic(ir::ValueId constant) const;
-  /// @param extents  -1 is also what the constant has: an extent that is found from others
-  /// @throws Error kShape unless they are those of the constant for the batch of the file
-  void set_symbolic(ir::ValueId constant, ir::Tensor extents);
+  /// Integers that are constants or follow from shapes; nothing for others. Of data, only counts
+  /// that set_extents() names are known.
+  [[nodiscard]] std::optional<Extents> known_extents(ir::ValueId value) const;
+  /// An element of a list of integers: as known_extents(), else a symbol that the network computes
+  /// (Graph::define()).
+  ir::Extent extent(ir::ValueId list, std::size_t index);
+  void set_extents(ir::ValueId value, Extents extents) { extents_[value] = std::move(extents); }
+  /// Adds a list of extents. The number of samples is one by name only: see refuse_count().
+  ir::ValueId add_extents(const std::string& name, ir::ElementType element, const Extents& extents);
+  /// What a node computes of integers that follow from shapes; nothing if it reads others, or is no
+  /// arithmetic that extents have. @throws Error as refuse_count()
+  std::optional<Extents> extents_of(const ir::Node& node);
+  /// Whether integers depend on the number of samples.
+  [[nodiscard]] bool counts_samples(ir::ValueId value) const;
   /// Fails for the use of the number of samples as data. @throws Error kShape, always
   [[noreturn]] void refuse_count(const std::string& name);
-
-  /// An element of a list of integers as an extent: a number if it is constant, else what the
-  /// network computes (Graph::define()).
-  ir::Dim computed_extent(ir::ValueId list, std::size_t index);
-  /// Makes a scalar the value of an extent that the graph defines.
-  void set_extent(ir::ValueId scalar, ir::Dim extent) { computed_[{scalar, 0}] = extent; }
 
   /// A variable of the file, which handles name.
   struct Variable {
@@ -114,9 +134,11 @@ class Importer {
   using ConstantKey = std::tuple<const std::byte*, schema::TensorType,
                                  const schema::SparsityParameters*, std::vector<ir::Dim>>;
 
-  void add_inputs(bool symbolic_batch);
-  ir::Shape input_shape(std::size_t tensor, bool symbolic_batch);
+  void add_inputs(OpenExtents open);
+  ir::Shape input_shape(std::size_t tensor, OpenExtents open);
   ir::ValueId add_input(std::size_t tensor, ir::ElementType element, const ir::Shape& shape);
+  /// A value in place of the number of samples, int64 [].
+  ir::ValueId add_count_of_samples(const std::string& name);
   ir::Graph run_nested(Importer& nested, const std::map<std::size_t, ir::Tensor>& constants,
                        std::map<std::size_t, ir::Shape> shapes);
   void import_all();
@@ -143,15 +165,16 @@ class Importer {
   DilatedLayers dilated_;
   ListWrites lists_;
   ir::Graph graph_;
-  std::optional<ir::Dim> file_batch_;
+  ir::Sizes example_;
   std::map<std::size_t, ir::Shape> shapes_;  ///< of inputs of a subgraph, by tensor
   std::vector<State> states_;                ///< indexed by tensor, as are the next two members
   std::vector<ir::ValueId> values_;
   std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
-  std::map<ir::ValueId, ir::Tensor> symbolic_;  ///< int64
+  std::map<ir::ValueId, Extents> extents_;  ///< of integers that are no constants
+  std::vector<ir::ValueId> sample_counts_;  ///< that nothing may read
   bool counts_samples_ = false;
-  std::map<std::pair<ir::ValueId, std::size_t>, ir::Dim> computed_;
+  std::map<std::pair<ir::ValueId, std::size_t>, ir::Extent> computed_;  ///< by list and index
   std::map<std::size_t, std::string> handles_;  ///< names of variables, by tensor
   std::map<std::string, Variable> variables_;
   Variable runs_;                                   ///< of has_run()
@@ -205,38 +228,21 @@ class OperatorImport {
   std::vector<std::int64_t> integers(std::size_t i);
   /// @throws Error kUnsupported "input 1: EXPECTED, found 'axis', which the network computes"
   [[noreturn]] void refuse_input(std::size_t i, const std::string& expected);
-  /// The same as extents: -k for k times the batch, where the file computes them from shapes;
-  /// symbols where it computes them from data, which may not be negative.
-  std::vector<ir::Dim> extents(std::size_t i);
-  /// Constants as integers(), others as extents().
-  std::vector<std::int64_t> requested(std::size_t i) {
-    return is_computed(i) ? extents(i) : integers(i);
-  }
+  /// The same as extents, with symbols where the file computes them, which may not be negative
+  /// where it does so from data.
+  Extents extents(std::size_t i);
   /// Whether an input is no constant.
   [[nodiscard]] bool is_computed(std::size_t i) { return graph().constant(raw(i)) == nullptr; }
   [[nodiscard]] const ir::Shape& shape(ir::ValueId value) {
     return importer_.graph().value(value).type.shape;
   }
 
-  /// The extent of an axis in the file, also for the batch.
-  [[nodiscard]] ir::Dim file_extent(ir::Dim extent) const {
-    return ir::is_open(extent) ? -extent * importer_.file_batch().value_or(1) : extent;
-  }
-  /// The extent of an axis of which a part is taken. For the batch, a number that no file has: only
-  /// the whole has as many.
-  [[nodiscard]] static ir::Dim whole_extent(ir::Dim extent) {
-    constexpr ir::Dim kManySamples = ir::Dim{1} << 32;
-    return ir::is_batch(extent) ? -extent * kManySamples : extent;
-  }
-  /// As requested(), for positions along axes: the batch is that of whole_extent().
-  std::vector<std::int64_t> positions(std::size_t i);
-
   /// Adds an intermediate node, named after the output with "/suffix" appended.
   ir::ValueId step(ir::Operator op, std::vector<ir::ValueId> inputs, const std::string& suffix);
   /// Adds the node that computes an output; quantizes its result if the output has integers.
   void emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output = 0);
-  /// Makes a constant an output, with what it is for any batch: Importer::set_symbolic().
-  void emit_extents(ir::Tensor tensor, ir::Tensor symbolic);
+  /// Makes extents an output.
+  void emit_extents(const Extents& extents);
   /// Makes an existing value an output.
   void alias(ir::ValueId value, std::size_t output = 0);
 
@@ -258,12 +264,10 @@ class OperatorImport {
  private:
   [[nodiscard]] std::string output_name(std::size_t i) const;
   /// The value itself, or a constant instead of the result of a node that computes few numbers
-  /// from constants: shapes, positions, sizes, thresholds.
+  /// from constants or shapes: positions, sizes, thresholds.
   ir::ValueId folded(ir::ValueId value);
-  /// The symbolic form of what a node computes from constants; none if no input has one, or if the
-  /// operator does more than moving and multiplying integers.
-  std::optional<ir::Tensor> symbolic_result(const ir::Node& node,
-                                            std::span<const ir::Tensor* const> inputs);
+  /// A constant in place of a node. @param value  that it computes
+  ir::ValueId constant_instead(ir::ValueId value, ir::Tensor tensor);
   /// Makes a value an output, quantized if the output has integers and the value does not.
   void finish(ir::ValueId value, std::size_t output);
 

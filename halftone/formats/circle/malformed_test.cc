@@ -181,7 +181,7 @@ TEST(MalformedFile, ShapesAndBuffersThatDisagreeAreRefused) {
           tensor(m, "pixels").shape = {1, 9};
           tensor(m, "pixels").shape_signature.clear();
         }},
-       {"computed as float32[1, 5], stored as INT64", ErrorKind::kUnsupported,
+       {"computed as float32[N, 5], stored as INT64", ErrorKind::kUnsupported,
         [](auto& m) { tensor(m, "dense1").type = schema::TensorType::INT64; }},
        {"options of another operator", ErrorKind::kFormat,
         [](auto& m) { op(m, 0).builtin_options.Set(schema::SoftmaxOptionsT()); }},

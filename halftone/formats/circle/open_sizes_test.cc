@@ -8,6 +8,7 @@
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/formats/circle/testing.h"
+#include "halftone/ir/open_extents.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -55,6 +56,62 @@ TEST(OpenBatch, IsKeptByAReshapeToItselfAndTheRest) {
   const ir::Graph graph = import_circle(file.bytes());
   EXPECT_EQ(input_of(graph), (ir::Shape{kBatch, 2, 3}));
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{kBatch, 6}));
+}
+
+/// The output of a network whose first extent has the symbol "t0_0".
+std::vector<float> output_for(ir::Graph graph, const ir::Tensor& x) {
+  EXPECT_EQ(ir::open_extents(graph), std::vector<std::string>{"t0_0"});
+  ir::fill_in_extents(graph, {{"t0_0", x.shape()[0]}});
+  return numbers(run_reference(graph, ir::test::list(x.clone()))[0]);
+}
+
+TEST(OpenBatch, IsASymbolWhereSamplesAreMixed) {
+  FileBuilder file;
+  const auto x = file.tensor({{1, 2}});
+  schema::ReducerOptionsT options;
+  options.keep_dims = true;
+  const auto mean =
+      file.computed(Op::kMean, {x, file.tensor(integers({0}))}, {{1, 2}}, united(options));
+  file.ends({x}, {file.computed(Op::kSub, {x, mean}, {{1, 2}})});
+  sign(file, x, {-1, 2});
+  const ir::Graph graph = import_circle(file.bytes());
+  EXPECT_EQ(output_for(graph, floats({1, 2}, {5, 6})), (std::vector<float>{0, 0}));
+  EXPECT_EQ(output_for(graph, floats({2, 2}, {1, 2, 3, 6})), (std::vector<float>{-1, -2, 1, 2}));
+}
+
+TEST(OpenBatch, IsASymbolWhereSamplesAreSelected) {
+  FileBuilder file;
+  const auto x = file.tensor({{1, 2}});
+  schema::StridedSliceOptionsT options;
+  options.begin_mask = options.end_mask = 1;
+  const auto zero = file.tensor(integers({0}));
+  const auto y = file.computed(Op::kStridedSlice, {x, zero, zero, file.tensor(integers({-2}))},
+                               {{1, 2}}, united(options));
+  file.ends({x}, {y});
+  sign(file, x, {-1, 2});
+  const ir::Graph graph = import_circle(file.bytes());
+  EXPECT_EQ(output_for(graph, floats({1, 2}, {5, 6})), (std::vector<float>{5, 6}));
+  EXPECT_EQ(output_for(graph, floats({3, 2}, {1, 2, 3, 4, 5, 6})),
+            (std::vector<float>{5, 6, 1, 2}));
+}
+
+TEST(OpenBatch, IsASymbolWhereItsNumberIsComputedWith) {
+  FileBuilder file;
+  const auto x = file.tensor({{1, 2}});
+  const auto more =
+      file.computed(Op::kAdd, {extent_of(file, x, 2, 0), whole(file, 1)}, {{}, TensorType::INT32});
+  schema::PackOptionsT pack;
+  pack.values_count = 2;
+  const auto shape =
+      file.computed(Op::kPack, {more, whole(file, 2)}, {{2}, TensorType::INT32}, united(pack));
+  const auto value = file.tensor(constant_tensor<float>({}, TensorType::FLOAT32, {7}));
+  const auto filled = file.computed(Op::kFill, {shape, value}, {{2, 2}});
+  file.ends({x}, {file.computed(Op::kConcatenation, {x, filled}, {{3, 2}})});
+  sign(file, x, {-1, 2});
+  const ir::Graph graph = import_circle(file.bytes());
+  EXPECT_TRUE(graph.definitions().empty());
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.to_string(), "float32[2*t0_0 + 1, 2]");
+  EXPECT_EQ(output_for(graph, floats({1, 2}, {5, 6})), (std::vector<float>{5, 6, 7, 7, 7, 7}));
 }
 
 TEST(OpenExtents, WaitForNumbers) {

@@ -140,9 +140,7 @@ void OperatorImport::refuse_input(std::size_t i, const std::string& expected) {
 }
 
 std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
-  if (importer_.symbolic(raw(i)) != nullptr) {
-    importer_.refuse_count(graph().value(raw(i)).name);
-  }
+  if (importer_.counts_samples(raw(i))) importer_.refuse_count(graph().value(raw(i)).name);
   const ir::Constant* constant = graph().constant(raw(i));
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
   if (tensor == nullptr || (tensor->element() != ir::ElementType::kInt32 &&
@@ -157,33 +155,24 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
   return {wide.as<std::int64_t>().begin(), wide.as<std::int64_t>().end()};
 }
 
-std::vector<ir::Dim> OperatorImport::extents(std::size_t i) {
-  const ir::ValueType type = graph().value(raw(i)).type;
+Extents OperatorImport::extents(std::size_t i) {
+  ir::ValueId list = raw(i);
+  const ir::ValueType type = graph().value(list).type;
   const bool is_list =
       (type.is_dense(ir::ElementType::kInt32) || type.is_dense(ir::ElementType::kInt64)) &&
       type.shape.is_static() && type.shape.element_count() <= 2 * FileModel::kMaxAxes;
-  if (is_computed(i) && is_list) {
-    const std::size_t count = type.shape.element_count();
-    ir::ValueId list = raw(i);
-    if (type.shape.rank() > 1) {
-      list = step(ir::Reshape{{static_cast<ir::Dim>(count)}}, {list}, "list" + std::to_string(i));
-    }
-    std::vector<ir::Dim> extents;
-    for (std::size_t k = 0; k < count; ++k) {
-      extents.push_back(importer_.computed_extent(list, k));
-    }
-    return extents;
+  if (!is_computed(i) || !is_list) {
+    const std::vector<std::int64_t> numbers = integers(i);
+    return {numbers.begin(), numbers.end()};
   }
-  const ir::Tensor* symbolic = importer_.symbolic(raw(i));
-  if (symbolic == nullptr) return integers(i);
-  return {symbolic->as<ir::Dim>().begin(), symbolic->as<ir::Dim>().end()};
-}
-
-std::vector<std::int64_t> OperatorImport::positions(std::size_t i) {
-  if (importer_.symbolic(raw(i)) == nullptr) return requested(i);
-  std::vector<std::int64_t> result = extents(i);
-  for (std::int64_t& position : result) position = whole_extent(position);
-  return result;
+  if (auto known = importer_.known_extents(list)) return *known;
+  const std::size_t count = type.shape.element_count();
+  if (type.shape.rank() > 1) {
+    list = step(ir::Reshape{{static_cast<ir::Dim>(count)}}, {list}, "list" + std::to_string(i));
+  }
+  Extents extents;
+  for (std::size_t k = 0; k < count; ++k) extents.push_back(importer_.extent(list, k));
+  return extents;
 }
 
 ir::ValueId OperatorImport::step(ir::Operator op, std::vector<ir::ValueId> inputs,
@@ -203,6 +192,14 @@ ir::ValueId OperatorImport::folded(ir::ValueId value) {
   if (is_float && copies && type.shape.element_count() > 1) return value;
   const ir::NodeId id = *graph().producer(value);
   const ir::Node& node = graph().node(id);
+  if (auto extents = importer_.extents_of(node)) {
+    if (const auto numbers = numbers_of(*extents)) {
+      ir::Tensor tensor = ir::Tensor::from<std::int64_t>(type.shape, std::span(*numbers));
+      return constant_instead(value, tensor.cast(type.encoding.element));
+    }
+    importer_.set_extents(value, std::move(*extents));
+    return value;
+  }
   std::vector<const ir::Tensor*> inputs;
   for (const ir::ValueId input : node.inputs) {
     const ir::Constant* constant = input == ir::kAbsent ? nullptr : graph().constant(input);
@@ -210,42 +207,20 @@ ir::ValueId OperatorImport::folded(ir::ValueId value) {
     if (tensor == nullptr || tensor->size() > FileModel::kMaxOperands) return value;
     inputs.push_back(tensor);
   }
-  ir::Tensor result = ir::evaluate_operator(node.op, inputs);
-  importer_.charge(result.bytes().size());
-  auto symbolic = symbolic_result(node, inputs);
-  graph().remove_node(id);
-  const ir::ValueId constant = graph().add_constant(graph().value(value).name, std::move(result));
-  if (symbolic) importer_.set_symbolic(constant, std::move(*symbolic));
-  return constant;
+  return constant_instead(value, ir::evaluate_operator(node.op, inputs));
 }
 
-std::optional<ir::Tensor> OperatorImport::symbolic_result(
-    const ir::Node& node, std::span<const ir::Tensor* const> inputs) {
-  const auto* binary = std::get_if<ir::Binary>(&node.op);
-  const auto* reduce = std::get_if<ir::Reduce>(&node.op);
-  const bool is_known = ir::copies_elements(node.op) || std::holds_alternative<ir::Cast>(node.op) ||
-                        (binary != nullptr && binary->kind == ir::BinaryKind::kMul) ||
-                        (reduce != nullptr && reduce->kind == ir::ReduceKind::kProd);
-  const auto is_symbolic = [this](ir::ValueId id) {
-    return id != ir::kAbsent && importer_.symbolic(id) != nullptr;
-  };
-  if (std::ranges::none_of(node.inputs, is_symbolic)) return std::nullopt;
-  if (!is_known) importer_.refuse_count(importer_.graph().value(node.output).name);
-  std::vector<ir::Tensor> forms;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ir::Tensor* form = importer_.symbolic(node.inputs[i]);
-    forms.push_back(form == nullptr ? inputs[i]->clone() : form->cast(inputs[i]->element()));
-  }
-  std::vector<const ir::Tensor*> pointers;
-  for (const ir::Tensor& form : forms) pointers.push_back(&form);
-  return ir::evaluate_operator(node.op, pointers).cast(ir::ElementType::kInt64);
-}
-
-void OperatorImport::emit_extents(ir::Tensor tensor, ir::Tensor symbolic) {
+ir::ValueId OperatorImport::constant_instead(ir::ValueId value, ir::Tensor tensor) {
   importer_.charge(tensor.bytes().size());
-  const ir::ValueId constant = graph().add_constant(output_name(0), std::move(tensor));
-  importer_.set_symbolic(constant, std::move(symbolic));
-  finish(constant, 0);
+  graph().remove_node(*graph().producer(value));
+  return graph().add_constant(graph().value(value).name, std::move(tensor));
+}
+
+void OperatorImport::emit_extents(const Extents& extents) {
+  const auto type = importer_.file().tensor(output_tensor(0)).type();
+  const bool is_wide = type == schema::TensorType::INT64;
+  const auto element = is_wide ? ir::ElementType::kInt64 : ir::ElementType::kInt32;
+  finish(importer_.add_extents(output_name(0), element, extents), 0);
 }
 
 void OperatorImport::emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output) {
@@ -292,8 +267,8 @@ float OperatorImport::finite(float number, const char* what) {
 
 ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std::int64_t> request) {
   const ir::Shape& from = shape(input);
-  const auto batch = importer_.file_batch();
-  if (from.is_static() || !batch) return ir::resolve_reshape(from, request, false);
+  const ir::Sizes& example = importer_.example();
+  if (from.is_static() || example.empty()) return ir::resolve_reshape(from, request, false);
   if (std::ranges::count(request, -1) > 0) {
     try {
       return ir::resolve_reshape(from, request, false);  // the open extent is the batch
@@ -301,17 +276,21 @@ ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std:
       // It is another one.
     }
   }
-  try {
-    ir::Shape target =
-        ir::resolve_reshape(from.with_batch(static_cast<std::size_t>(*batch)), request, false);
-    if (target.rank() > 0 && target[0] == *batch) {
-      target[0] = ir::kBatch;
-      return ir::resolve_reshape(from, target.dims(), false);
+  for (const auto& [symbol, number] : example) {
+    try {
+      ir::Shape target = ir::resolve_reshape(importer_.with_example(from), request, false);
+      if (target.rank() == 0 || target[0] != number) continue;
+      target[0] = ir::dim_of(ir::Extent::symbol(symbol));
+      return ir::resolve_extents(from, {target.dims().begin(), target.dims().end()}, false);
+    } catch (const Error&) {
+      // Not a reshape of the example; it may still be one of all sizes.
     }
-  } catch (const Error&) {
-    // Not a reshape of the example batch; it may still be one of the symbolic batch.
   }
-  return ir::resolve_reshape(from, request, false);
+  ir::Shape target = ir::resolve_reshape(from, request, false);
+  if (importer_.with_example(from).is_static() && target.is_static()) {
+    fail(ErrorKind::kShape, "cannot reshape " + from.to_string() + " to " + target.to_string());
+  }
+  return target;
 }
 
 ir::Activation fused_activation(schema::ActivationFunctionType type) {

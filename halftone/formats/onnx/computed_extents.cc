@@ -6,37 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/base/error.h"
+#include "halftone/formats/extent_value.h"
 #include "halftone/formats/onnx/counted_extent.h"
 #include "halftone/formats/onnx/node_builder.h"
 
 namespace halftone::formats::onnx {
 namespace {
-
-/// An extent as a value, int64 []: the value that defines it, or a count.
-/// @param name  of the integers
-ir::ValueId add_scalar(ir::Graph& graph, const std::string& name, const Extent& extent) {
-  const auto symbol = extent.name();
-  for (const ir::Definition& each : graph.definitions()) {
-    if (symbol == each.symbol) return each.value;
-  }
-  const auto constant = [&](const std::string& of, const Extent& number) {
-    return graph.add_constant(of, to_tensor({true, ir::ElementType::kInt64, {number}}));
-  };
-  if (extent.is_number()) return constant(name, extent);
-  if (extent.depends_on_batch()) {
-    fail(ErrorKind::kUnsupported,
-         "reads '" + name + "', which depends on the batch: only shape arithmetic can use it");
-  }
-  if (!extent.is_at_least(0)) {
-    const ir::ValueId above = add_scalar(graph, name, Extent::greatest(0, extent));
-    const ir::ValueId below = add_scalar(graph, name, Extent::greatest(0, Extent(0) - extent));
-    return graph.add_node(name, ir::Binary{ir::BinaryKind::kSub, {}}, {above, below});
-  }
-  const ir::ValueId ones = graph.add_node(name + "/ones", ir::BroadcastTo{{ir::dim_of(extent)}},
-                                          {constant(name + "/one", 1)});
-  return graph.add_node(name, ir::Reduce{ir::ReduceKind::kSum, {0}, false}, {ones});
-}
 
 /// What computes a float of two others.
 ir::BinaryKind binary_of(Extent::AtomKind kind) {
@@ -59,7 +34,7 @@ ir::ValueId add_real(ir::Graph& graph, const std::string& name, const Extent& bi
   const Extent::Atom& atom = *bits.terms().begin()->second.atoms[0];
   if (atom.kind == Extent::AtomKind::kReal) {
     return graph.add_node(name, ir::Cast{ir::ElementType::kFloat32},
-                          {add_scalar(graph, name, atom.a)});
+                          {add_extent_value(graph, name, atom.a)});
   }
   const ir::ValueId a = add_real(graph, name, atom.a);
   return graph.add_node(name, ir::Binary{binary_of(atom.kind), {}},
@@ -73,7 +48,7 @@ ir::ValueId ImportState::add_integers(const std::string& name, const Integers& i
   std::vector<ir::ValueId> parts;
   for (const Extent& extent : integers.values) {
     parts.push_back(integers.is_float() ? add_real(graph, name, extent)
-                                        : add_scalar(graph, name, extent));
+                                        : add_extent_value(graph, name, extent));
     if (integers.is_scalar) continue;
     parts.back() = graph.add_node(name, ir::Reshape{{1}}, {parts.back()});
   }

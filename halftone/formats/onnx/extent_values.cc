@@ -2,7 +2,6 @@
 #include "halftone/formats/onnx/extent_values.h"
 
 #include <algorithm>
-#include <set>
 
 #include "halftone/formats/onnx/emit.h"
 
@@ -51,12 +50,6 @@ ir::Dim open_product(std::span<const ir::Dim> extents) {
   Extent product(1);
   for (const ir::Dim extent : extents) product = product * ir::extent_of(extent);
   return checked_dim(product);
-}
-
-bool has_computed(const Extent& extent) {
-  std::set<std::string> names;
-  extent.add_symbols(names);
-  return std::ranges::any_of(names, ir::is_computed);
 }
 
 Extent positive_part(NodeBuilder& node, const Extent& integer) {

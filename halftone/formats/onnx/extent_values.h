@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "halftone/formats/extent_value.h"
 #include "halftone/formats/onnx/node_builder.h"
 
 namespace halftone::formats::onnx {
@@ -19,9 +20,6 @@ ir::ValueId extent_real(NodeBuilder& node, const Extent& extent, const std::stri
 
 /// The product of extents. @throws Error as checked_dim()
 ir::Dim open_product(std::span<const ir::Dim> extents);
-
-/// Whether an extent has symbols that the network computes.
-bool has_computed(const Extent& extent);
 
 /// The larger of an integer and 0. A number that the network computes may be negative; as a part of
 /// an expression it may not.

@@ -2,9 +2,11 @@
 #include "halftone/formats/onnx/import.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
 #include "halftone/ir/extent.h"
+#include "halftone/formats/read_first.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {
@@ -404,24 +407,15 @@ bool has_batch(const ModelProto& model, const std::set<std::string>& batch) {
   });
 }
 
-/// In networks that count, mix or select samples the batch is an open extent like others.
 ir::Graph build(std::span<const std::byte> bytes, const Source& source) {
-  ModelProto model = parse_network(bytes);
-  const std::set<std::string> batch = batch_names(model);
-  try {
-    return build(model, source, batch);
-  } catch (const Error& error) {
-    const bool may_mix =
-        error.kind() == ErrorKind::kUnsupported || error.kind() == ErrorKind::kShape;
-    if (!may_mix || !has_batch(model, batch)) throw;
-    try {
-      model = parse_network(bytes);  // building has consumed the weights
-      return build(model, source, {});
-    } catch (const Error&) {
-      // The first error says what is wrong.
-    }
-    throw;
-  }
+  const auto read = [&](bool has_open_batch) -> std::optional<ir::Graph> {
+    ModelProto model = parse_network(bytes);  // building consumes its weights
+    const std::set<std::string> batch = batch_names(model);
+    if (has_open_batch && !has_batch(model, batch)) return std::nullopt;
+    return build(model, source, has_open_batch ? std::set<std::string>{} : batch);
+  };
+  const std::array<WayToRead, 2> ways = {[&] { return read(false); }, [&] { return read(true); }};
+  return read_first(ways);
 }
 
 /// Names in the file may contain any characters; a message must be one line.

@@ -147,7 +147,11 @@ ir::ConvTranspose transposed_layer(ir::Window window, schema::Padding padding,
 
 /// The shape of the output, whose batch the file may compute.
 std::vector<Dim> output_shape(OperatorImport& op) {
-  return op.is_computed(0) ? op.integers(0) : op.extents(0);
+  const auto extents = op.importer().known_extents(op.raw(0));
+  if (!extents) return op.integers(0);
+  std::vector<Dim> dims;
+  for (const ir::Extent& extent : *extents) dims.push_back(ir::dim_of(extent));
+  return dims;
 }
 
 void import_transpose_conv(OperatorImport& op) {

@@ -15,20 +15,21 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-std::vector<std::size_t> counts(std::span<const std::int64_t> numbers) {
+/// Extents that are not negative.
+std::vector<std::size_t> counts(const Extents& extents) {
   constexpr std::int64_t kFar = std::int64_t{1} << 40;
   std::vector<std::size_t> result;
-  for (const std::int64_t number : numbers) {
-    check(ir::is_expression(number) || (number >= 0 && number <= kFar),
-          "a count is out of range: " + std::to_string(number));
-    result.push_back(static_cast<std::size_t>(number));
+  for (const ir::Extent& extent : extents) {
+    const std::int64_t number = extent.number().value_or(0);
+    check(number >= 0 && number <= kFar, "a count is out of range: " + extent.text());
+    result.push_back(static_cast<std::size_t>(ir::dim_of(extent)));
   }
   return result;
 }
 
 /// The paddings [rank, 2] of input 1.
 ir::Pad pad_of(OperatorImport& op, ValueId x, ir::PadMode mode) {
-  const std::vector<std::size_t> both = counts(op.requested(1));
+  const std::vector<std::size_t> both = counts(op.extents(1));
   const std::size_t rank = op.shape(x).rank();
   check(both.size() == 2 * rank,
         "expected two numbers for each axis of " + op.shape(x).to_string());
@@ -86,47 +87,38 @@ void import_mirror_pad(OperatorImport& op) {
   op.alias(x);
 }
 
-/// Repeats axes of one element for every sample of the batch: TILE by the extents of a shape.
-ValueId repeated(OperatorImport& op, ValueId x, std::span<const Dim> repeats) {
-  std::vector<Dim> dims(op.shape(x).dims().begin(), op.shape(x).dims().end());
-  for (std::size_t i = 0; i < dims.size() && i < repeats.size(); ++i) {
-    if (ir::is_open(repeats[i]) && dims[i] == 1) dims[i] = repeats[i];
-  }
-  const ir::Shape target(std::move(dims));
-  if (op.shape(x) == target) return x;
-  const bool mixes = std::ranges::count_if(target.dims(), ir::is_batch) > 1;
-  if (mixes) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
-  return op.step(ir::BroadcastTo{target}, {x}, "batch");
+ir::Shape counted_shape(const std::vector<std::size_t>& counts) {
+  return ir::Shape(std::vector<Dim>(counts.begin(), counts.end()));
 }
 
+/// Axes of one element are repeated for every sample of the batch.
 void import_tile(OperatorImport& op) {
-  const ValueId first = op.elements(0).front();
-  const std::vector<Dim> extents = op.extents(1);
-  const ValueId x = repeated(op, first, extents);
-  std::vector<Dim> repeats = extents;
-  check(repeats.size() == op.shape(x).rank(), "expected a number for each axis");
+  ValueId x = op.elements(0).front();
+  const ir::Shape from = op.shape(x);
+  std::vector<std::size_t> repeats = counts(op.extents(1));
+  check(repeats.size() == from.rank(), "expected a number for each axis");
+  ir::Shape samples = from;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    if (op.shape(x)[i] != op.shape(first)[i]) repeats[i] = 1;
-    if (ir::is_batch(repeats[i])) op.importer().refuse_count(op.graph().value(op.raw(1)).name);
+    if (!ir::depends_on_batch(static_cast<Dim>(repeats[i])) || from[i] != 1) continue;
+    samples[i] = static_cast<Dim>(std::exchange(repeats[i], 1));
   }
-  op.emit(ir::Tile{counts(repeats)}, {x});
-}
-
-/// The extents of input i, none of which is negative.
-ir::Shape counted_shape(OperatorImport& op, std::size_t i) {
-  const bool is_number = !op.is_computed(i) && op.importer().symbolic(op.raw(i)) == nullptr;
-  if (is_number) static_cast<void>(counts(op.integers(i)));
-  return ir::Shape(op.extents(i));
+  const auto counts_samples = [](std::size_t n) { return ir::depends_on_batch(Dim(n)); };
+  const bool mixes = std::ranges::count_if(samples.dims(), ir::depends_on_batch) > 1;
+  if (std::ranges::any_of(repeats, counts_samples) || (samples != from && mixes)) {
+    op.importer().refuse_count(op.graph().value(op.raw(1)).name);
+  }
+  if (samples != from) x = op.step(ir::BroadcastTo{samples}, {x}, "batch");
+  op.emit(ir::Tile{std::move(repeats)}, {x});
 }
 
 void import_broadcast_to(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
-  op.emit(ir::BroadcastTo{counted_shape(op, 1)}, {x});
+  op.emit(ir::BroadcastTo{counted_shape(counts(op.extents(1)))}, {x});
 }
 
 /// A value repeated for every element of a shape.
 void import_fill(OperatorImport& op) {
-  op.emit(ir::BroadcastTo{counted_shape(op, 0)}, {op.elements(1).front()});
+  op.emit(ir::BroadcastTo{counted_shape(counts(op.extents(0)))}, {op.elements(1).front()});
 }
 
 /// Reverses one axis at a time.
@@ -137,9 +129,10 @@ void import_reverse(OperatorImport& op) {
   if (axes.empty()) return op.alias(x);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = ir::normalized_axis(axes[i], shape.rank());
-    if (shape[axis] < 0) op.importer().refuse_count(op.graph().value(x).name);
-    const auto count = static_cast<std::size_t>(shape[axis]);
-    const ir::Slice slice{axis, count == 0 ? 0 : count - 1, -1, count};
+    if (ir::depends_on_batch(shape[axis])) op.importer().refuse_count(op.graph().value(x).name);
+    const ir::Extent last = ir::Extent::greatest(0, ir::extent_of(shape[axis]) - 1);
+    const ir::Slice slice{axis, static_cast<std::size_t>(ir::dim_of(last)), -1,
+                          static_cast<std::size_t>(shape[axis])};
     if (i + 1 == axes.size()) return op.emit(slice, {x});
     x = op.step(slice, {x}, "axis" + std::to_string(axis));
   }
@@ -195,7 +188,7 @@ void import_embedding_lookup(OperatorImport& op) {
 void import_one_hot(OperatorImport& op) {
   const auto* options = op.options<schema::OneHotOptions>();
   const ValueId indices = op.raw(0);
-  const std::vector<std::size_t> depth = counts(op.requested(1));
+  const std::vector<std::size_t> depth = counts(op.extents(1));
   check(depth.size() == 1, "expected one depth");
   const auto value = [&](std::size_t i, const char* role) {
     return op.step(ir::Reshape{{1}}, {op.numeric(i)}, role);
@@ -228,7 +221,7 @@ void import_select_broadcast(OperatorImport& op) {
 void emit_resize(OperatorImport& op, ir::Resize resize) {
   ValueId x = op.number(0);
   const ir::Shape image = op.shape(x);
-  const std::vector<std::size_t> size = counts(op.requested(1));
+  const std::vector<std::size_t> size = counts(op.extents(1));
   resize.multiplies = true;
   check(image.rank() == 4 && image[1] > 0 && image[2] > 0 && size.size() == 2 && size[0] > 0 &&
             size[1] > 0,

@@ -59,9 +59,6 @@ ir::Tensor counted(OperatorImport& op, const std::array<const ir::Tensor*, 3>& e
 ir::Tensor constant_range(OperatorImport& op) {
   std::array<const ir::Tensor*, 3> ends = {};
   for (std::size_t i = 0; i < 3; ++i) {
-    if (op.importer().symbolic(op.raw(i)) != nullptr) {
-      op.importer().refuse_count(op.graph().value(op.raw(i)).name);
-    }
     ends[i] = &std::get<ir::Tensor>(*op.graph().constant(op.raw(i)));
     check(ends[i]->size() == 1 && ends[i]->element() == ends[0]->element(),
           "expected three numbers of one type");
@@ -80,6 +77,11 @@ void import_open_range(OperatorImport& op) {
     fail(ErrorKind::kUnsupported,
          "ends that the network computes: expected integers of 32 or 64 "
          "bits");
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (op.importer().counts_samples(op.raw(i))) {
+      op.importer().refuse_count(op.graph().value(op.raw(i)).name);
+    }
   }
   const std::vector<std::int64_t> found = op.integers(2);
   check(found.size() == 1, "expected one number");
@@ -100,7 +102,7 @@ void import_open_range(OperatorImport& op) {
   const ValueId length = binary(BinaryKind::kMax, rest, whole(0), "length");
   const ValueId rounded = binary(BinaryKind::kAdd, length, whole(step - 1), "rounded");
   const Dim count =
-      op.importer().computed_extent(binary(BinaryKind::kDiv, rounded, whole(step), "count"), 0);
+      ir::dim_of(op.importer().extent(binary(BinaryKind::kDiv, rounded, whole(step), "count"), 0));
   const ValueId steps = op.step(ir::BroadcastTo{{count}}, {whole(step)}, "steps");
   const ValueId sums = op.step(ir::CumSum{0, true, false}, {steps}, "sums");
   op.emit(ir::Cast{element}, {binary(BinaryKind::kAdd, sums, start, "numbers")});
@@ -113,32 +115,20 @@ void import_range(OperatorImport& op) {
 
 /// The shape that two shapes broadcast to.
 void import_broadcast_args(OperatorImport& op) {
-  std::vector<Dim> a = op.extents(0);
-  std::vector<Dim> b = op.extents(1);
-  if (op.is_computed(0) || op.is_computed(1)) {
+  auto longer = op.importer().known_extents(op.raw(0));
+  auto other = op.importer().known_extents(op.raw(1));
+  if (!longer || !other) {
     fail(ErrorKind::kUnsupported, "expected shapes that do not depend on data");
   }
-  const auto merged = [&](std::vector<Dim> x, std::vector<Dim> y) {
-    if (x.size() < y.size()) x.swap(y);
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      Dim& extent = x[x.size() - y.size() + i];
-      check(extent == y[i] || extent == 1 || y[i] == 1, "the shapes do not broadcast");
-      if (extent == 1) extent = y[i];
-    }
-    return x;
-  };
-  const std::vector<Dim> open = merged(std::move(a), std::move(b));
-  const auto example = [&](std::size_t i) {
-    const auto& constant = std::get<ir::Tensor>(*op.graph().constant(op.raw(i)));
-    const ir::Tensor wide = constant.cast(ElementType::kInt64);
-    return std::vector<Dim>(wide.as<Dim>().begin(), wide.as<Dim>().end());
-  };
-  const std::vector<Dim> known = merged(example(0), example(1));
-  const ir::Shape shape{static_cast<Dim>(known.size())};
-  ir::Tensor numbers = ir::Tensor::from<Dim>(shape, std::span(known));
-  const ElementType element = op.graph().value(op.raw(0)).type.encoding.element;
-  op.emit_extents(element == ElementType::kInt64 ? std::move(numbers) : numbers.cast(element),
-                  ir::Tensor::from<Dim>(shape, std::span(open)));
+  if (longer->size() < other->size()) longer->swap(*other);
+  for (std::size_t i = 0; i < other->size(); ++i) {
+    ir::Extent& extent = (*longer)[longer->size() - other->size() + i];
+    const ir::Extent& wanted = (*other)[i];
+    check(extent == wanted || extent == ir::Extent(1) || wanted == ir::Extent(1),
+          "the shapes do not broadcast");
+    if (extent == ir::Extent(1)) extent = wanted;
+  }
+  op.emit_extents(*longer);
 }
 
 void import_reverse_sequence(OperatorImport& op) {

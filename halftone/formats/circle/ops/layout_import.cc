@@ -37,14 +37,11 @@ void emit_reshaped(OperatorImport& op, ValueId x, const ir::Shape& target) {
   op.importer().define(op.output_tensor(0), op.step(ir::Reshape{target}, {x}, "shaped"));
 }
 
-/// The target of a reshape that the file computes from the batch. -1 in the constant is what the
-/// other extents leave.
-ir::Shape symbolic_target(OperatorImport& op, const ir::Shape& from) {
-  std::vector<Dim> target = op.extents(1);
-  const auto& constant = std::get<ir::Tensor>(*op.graph().constant(op.raw(1)));
-  const ir::Tensor example = constant.cast(ir::ElementType::kInt64);
-  for (std::size_t i = 0; i < target.size(); ++i) {
-    if (example.as<std::int64_t>()[i] == -1) target[i] = ir::kRemaining;
+/// The target of a reshape that the file computes. -1 is what the other extents leave.
+ir::Shape computed_target(OperatorImport& op, const ir::Shape& from) {
+  std::vector<Dim> target;
+  for (const ir::Extent& extent : op.extents(1)) {
+    target.push_back(extent == ir::Extent(-1) ? ir::kRemaining : ir::dim_of(extent));
   }
   if (moves_complex(op)) target.push_back(2);
   return ir::resolve_extents(from, std::move(target), false);
@@ -54,18 +51,11 @@ void import_reshape(OperatorImport& op) {
   const auto* options = op.options<schema::ReshapeOptions>();
   std::vector<std::int64_t> request;
   if (op.has_input(1)) {
-    if (op.importer().symbolic(op.raw(1)) != nullptr) {
+    if (op.is_computed(1)) {
       const ValueId x = moved(op);
-      return emit_reshaped(op, x, symbolic_target(op, op.shape(x)));
+      return emit_reshaped(op, x, computed_target(op, op.shape(x)));
     }
-    request = op.requested(1);
-    const bool is_whole =
-        std::ranges::any_of(request, ir::is_expression) && std::ranges::count(request, -1) == 0;
-    if (is_whole) {
-      const ValueId x = moved(op);
-      if (moves_complex(op)) request.push_back(2);
-      return emit_reshaped(op, x, ir::Shape(request));
-    }
+    request = op.integers(1);
   } else {
     check(options != nullptr && options->new_shape() != nullptr, "has no new shape");
     request = widened(elements(options->new_shape()));
@@ -221,19 +211,10 @@ void import_split_v(OperatorImport& op) {
   split(op, x, axis, sizes);
 }
 
-/// The extents in the file, as a constant, and for any batch.
 void import_shape(OperatorImport& op) {
-  const ir::Shape from = op.shape(op.raw(0));
-  const std::vector<Dim> dims(from.dims().begin(), from.dims().end());
-  const ir::Shape rank{static_cast<Dim>(dims.size())};
-  ir::Tensor extents(ir::ElementType::kInt64, rank);
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    extents.as<std::int64_t>()[i] = op.file_extent(dims[i]);
-  }
-  const auto type = op.importer().file().tensor(op.output_tensor(0)).type();
-  const bool is_wide = type == schema::TensorType::INT64;
-  op.emit_extents(is_wide ? std::move(extents) : extents.cast(ir::ElementType::kInt32),
-                  ir::Tensor::from<std::int64_t>(rank, std::span(dims)));
+  Extents extents;
+  for (const Dim dim : op.shape(op.raw(0)).dims()) extents.push_back(ir::extent_of(dim));
+  op.emit_extents(extents);
 }
 
 constexpr ImportEntry kLayoutImports[] = {

@@ -65,7 +65,7 @@ class LoopImport {
       shapes_.push_back(op_.shape(values_[i]));
       const ir::Constant* constant = op_.graph().constant(values_[i]);
       const bool changes = before[i] != after[i];
-      if (op_.importer().symbolic(values_[i]) != nullptr) {
+      if (op_.importer().counts_samples(values_[i])) {
         op_.importer().refuse_count(op_.graph().value(values_[i]).name);
       }
       if (!changes && constant != nullptr) {

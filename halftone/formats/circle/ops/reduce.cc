@@ -55,13 +55,13 @@ void import_arg(OperatorImport& op) {
 
 void import_top_k(OperatorImport& op) {
   const ValueId x = op.numeric(0);
-  const std::vector<ir::Dim> k = op.requested(1);
+  const Extents found = op.extents(1);
   const std::size_t axis = ir::normalized_axis(-1, op.shape(x).rank());
-  const bool is_one = k.size() == 1;
-  check(is_one && (ir::is_expression(k[0]) || (k[0] >= 0 && k[0] <= op.shape(x)[axis])),
+  const ir::Extent rest = ir::extent_of(op.shape(x)[axis]) - (found.size() == 1 ? found[0] : 0);
+  check(found.size() == 1 && found[0].number().value_or(0) >= 0 && rest.number().value_or(0) >= 0,
         "k is out of range");
-  const ValueId indices =
-      op.step(ir::TopK{axis, static_cast<std::size_t>(k[0]), true}, {x}, "indices");
+  const auto k = static_cast<std::size_t>(ir::dim_of(found[0]));
+  const ValueId indices = op.step(ir::TopK{axis, k, true}, {x}, "indices");
   op.emit(ir::GatherElements{axis}, {x, indices}, 0);
   emit_indices(op, indices, 1);
 }

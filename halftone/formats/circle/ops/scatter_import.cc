@@ -37,11 +37,18 @@ ElementType element_of(OperatorImport& op, ValueId value) {
   return type.encoding.element;
 }
 
+/// The shape that an input tells.
+ir::Shape wanted_shape(OperatorImport& op, std::size_t input) {
+  std::vector<Dim> dims;
+  for (const ir::Extent& extent : op.extents(input)) dims.push_back(ir::dim_of(extent));
+  return ir::Shape(std::move(dims));
+}
+
 /// Updates are added, so that those of equal indices add up. Inputs: indices, updates, the shape.
 void import_scatter_nd(OperatorImport& op) {
   const ValueId updates = op.numeric(1);
   const ElementType element = element_of(op, updates);
-  const ir::Shape shape{std::vector<Dim>(op.requested(2))};
+  const ir::Shape shape = wanted_shape(op, 2);
   const bool adds = element != ElementType::kBool;
   op.emit(ir::ScatterND{adds ? ir::Scatter::kAdd : ir::Scatter::kReplace},
           {filled(op, constant_of(op, element, 0), shape), op.raw(0), updates});
@@ -49,7 +56,7 @@ void import_scatter_nd(OperatorImport& op) {
 
 /// Inputs: indices [n, rank], [n] or one; the shape; values [n] or one; the value elsewhere.
 void import_sparse_to_dense(OperatorImport& op) {
-  const ir::Shape shape{std::vector<Dim>(op.requested(1))};
+  const ir::Shape shape = wanted_shape(op, 1);
   ValueId indices = op.raw(0);
   const ir::Shape found = op.shape(indices);
   check(found.rank() <= 2, "expected indices of at most two axes, found " + found.to_string());
@@ -82,13 +89,13 @@ void import_segment_sum(OperatorImport& op) {
   const ir::Shape rows = op.shape(indices);
   check(rows.rank() == 1 && rows[0] != 0 && op.shape(x).rank() >= 1 && op.shape(x)[0] == rows[0],
         "expected a segment for each row of " + op.shape(x).to_string());
-  if (rows[0] < 0) fail(ErrorKind::kShape, "expected a known count of rows");
-  ValueId last =
-      op.step(ir::Slice{0, static_cast<std::size_t>(rows[0]) - 1, 1, 1}, {indices}, "last");
+  if (ir::depends_on_batch(rows[0])) fail(ErrorKind::kShape, "sums of samples");
+  const auto begin = static_cast<std::size_t>(ir::dim_of(ir::extent_of(rows[0]) - 1));
+  ValueId last = op.step(ir::Slice{0, begin, 1, 1}, {indices}, "last");
   last = op.step(ir::Cast{ElementType::kInt64}, {last}, "wide");
   const ValueId number =
       op.step(ir::Binary{BinaryKind::kAdd, {}}, {last, wide_number(op, 1)}, "count");
-  const Dim count = op.importer().computed_extent(number, 0);
+  const Dim count = ir::dim_of(op.importer().extent(number, 0));
   check(op.graph().constant(number) == nullptr || count > 0, "a segment is negative");
   const ValueId zeros =
       filled(op, constant_of(op, element_of(op, x), 0), segments_shape(op.shape(x), 1, count));

@@ -38,9 +38,9 @@ ir::Slice first_of(OperatorImport& op, ValueId list, std::size_t axis) {
   const std::string symbol = op.graph().fresh_symbol();
   const ValueId number = count_of(op, list);
   op.graph().define(symbol, number);
-  const Dim count = ir::dim_of(ir::Extent::symbol(symbol));
-  op.importer().set_extent(number, count);
-  return {axis, 0, 1, static_cast<std::size_t>(count)};
+  const auto count = ir::Extent::symbol(symbol);
+  op.importer().set_extents(number, {count});
+  return {axis, 0, 1, static_cast<std::size_t>(ir::dim_of(count))};
 }
 
 /// The one number of a constant input.

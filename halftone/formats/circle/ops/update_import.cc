@@ -50,27 +50,14 @@ std::vector<std::int64_t> positions_of(const ir::Shape& part, std::size_t lead) 
   return result;
 }
 
-/// The last indices at which an update may begin, int64 [lead]. Open extents are counted.
+/// The last indices at which an update may begin, int64 [lead].
 ValueId last_begins(OperatorImport& op, const ir::Shape& whole, const ir::Shape& update,
                     std::size_t lead) {
-  std::vector<ValueId> parts;
-  std::vector<std::int64_t> known;
+  Extents last;
   for (std::size_t axis = 0; axis < lead; ++axis) {
-    const std::string name = "last" + std::to_string(axis);
-    if (!ir::is_expression(whole[axis])) {
-      known.push_back(whole[axis] - update[axis]);
-      parts.push_back(index_constant(op, {known.back()}, {1}));
-      continue;
-    }
-    const ValueId ones =
-        op.step(ir::BroadcastTo{{whole[axis]}}, {index_constant(op, {1}, {})}, name + "/ones");
-    const ValueId count =
-        op.step(ir::Reduce{ir::ReduceKind::kSum, {0}, true}, {ones}, name + "/count");
-    parts.push_back(op.step(ir::Binary{ir::BinaryKind::kSub, {}},
-                            {count, index_constant(op, {update[axis]}, {1})}, name));
+    last.push_back(ir::extent_of(whole[axis]) - update[axis]);
   }
-  if (known.size() == lead) return index_constant(op, known, {static_cast<Dim>(lead)});
-  return parts.size() == 1 ? parts[0] : op.step(ir::Concat{0}, std::move(parts), "last");
+  return op.importer().add_extents("last", ElementType::kInt64, last);
 }
 
 void import_update(OperatorImport& op) {

@@ -51,11 +51,10 @@ std::optional<std::vector<LoopVariable>> variables_of(OperatorImport& op) {
   std::vector<LoopVariable> variables;
   for (std::size_t i = 0; i < op.num_inputs(); ++i) {
     const ValueId value = op.raw(i);
-    if (ir::has_expressions(op.shape(value))) return std::nullopt;
-    std::vector<ir::Dim> dims;
-    for (const ir::Dim extent : op.shape(value).dims()) dims.push_back(op.file_extent(extent));
+    const ir::Shape example = op.importer().with_example(op.shape(value));
+    if (!example.is_static()) return std::nullopt;
     const ir::ValueType& type = op.graph().value(value).type;
-    variables.push_back({ir::Shape(dims), std::nullopt});
+    variables.push_back({example, std::nullopt});
     const bool is_integer = type.is_dense(ir::ElementType::kInt32) && type.shape.rank() == 0;
     if (!is_integer || op.graph().constant(value) == nullptr) continue;
     variables.back().integer = op.integers(i)[0];
