@@ -20,8 +20,8 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Runs `work` on the calling thread and on up to `helpers` others at once, and waits for all that
-  /// have begun it: when it returns on the calling thread, nothing is left for others. If the
+  /// Runs `work` on the calling thread and on up to `helpers` others at once, and waits for all
+  /// that have begun it: when it returns on the calling thread, nothing is left for others. If the
   /// system has no more threads, or no time for them, fewer help.
   /// @param work  must not throw, nor run the same team
   void run(int helpers, const std::function<void()>& work);

@@ -19,12 +19,12 @@ bool has_batch(const ir::Graph& graph, ir::ValueId id) {
 }
 
 bool mixes_samples(const ir::Graph& graph, const ir::Node& node) {
-  const bool reads = std::ranges::any_of(
-      node.inputs, [&](ir::ValueId input) { return has_batch(graph, input); });
+  const bool reads =
+      std::ranges::any_of(node.inputs, [&](ir::ValueId input) { return has_batch(graph, input); });
   // The record of a loop is one of bytes, whatever its results are.
   if (!reads || std::holds_alternative<ir::Loop>(node.op)) return false;
-  const auto batches = std::ranges::count_if(graph.value(node.output).type.shape.dims(),
-                                             ir::depends_on_batch);
+  const auto batches =
+      std::ranges::count_if(graph.value(node.output).type.shape.dims(), ir::depends_on_batch);
   if (batches != 1) return true;
   const ir::Shape& x = graph.value(node.inputs[0]).type.shape;
   return std::ranges::any_of(ir::mixed_axes(node.op, x.rank()),

@@ -150,8 +150,8 @@ std::optional<Extents> result_of(const ir::Operator& op, const std::vector<Opera
   const auto depends = [](const Operand& operand) { return depends_on_batch(operand.extents); };
   const bool has_batch = std::ranges::any_of(operands, depends);
   const auto* binary = std::get_if<ir::Binary>(&op);
-  const bool rounds = element == ElementType::kFloat32 && binary != nullptr &&
-                      binary->kind == BinaryKind::kDiv;
+  const bool rounds =
+      element == ElementType::kFloat32 && binary != nullptr && binary->kind == BinaryKind::kDiv;
   if (binary != nullptr && binary->activation == ir::Activation{} && !rounds &&
       (binary->kind == BinaryKind::kMul || !has_batch)) {
     return combined(binary->kind, operands, result.shape);

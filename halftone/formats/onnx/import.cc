@@ -20,8 +20,8 @@
 #include "halftone/formats/onnx/one_operator.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
-#include "halftone/ir/extent.h"
 #include "halftone/formats/read_first.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {

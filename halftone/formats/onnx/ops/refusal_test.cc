@@ -135,14 +135,6 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
        "training mode"},
       {"BatchNormalization",
        {"s", "s", "s", "s"},
-       [](TestModel& m, NodeProto& n) {
-         m.floats("s", {3}, {1, 1, 1});
-         set(n, "training_mode", std::int64_t{1});
-       },
-       ErrorKind::kUnsupported,
-       "training mode"},
-      {"BatchNormalization",
-       {"s", "s", "s", "s"},
        [](TestModel& m, NodeProto&) {
          m.floats("s", {2}, {1, 1});
        },
