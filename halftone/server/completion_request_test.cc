@@ -45,7 +45,7 @@ TEST(CompletionRequest, ReadsItsMembers) {
       "user": "u", "tools": [], "response_format": {"type": "text"}, "frequency_penalty": 0,
       "logit_bias": null, "metadata": {}, "chat_template_kwargs": {"enable_thinking": false}})");
   EXPECT_EQ(chat.conversation.messages,
-            R"([{"role":"system","content":"ab"},{"role":"assistant","content":null}])");
+            R"([{"role":"system","content":"ab"},{"role":"assistant","content":""}])");
   EXPECT_EQ(chat.conversation.variables, R"({"enable_thinking":false})");
   EXPECT_EQ(chat.options.max_tokens, 7U);
   EXPECT_EQ(chat.options.sampling.temperature, 0.5);
@@ -93,7 +93,7 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
       {Endpoint::kCompletion, R"("max_tokens": 101)", "max_tokens", "at most 100"},
       {Endpoint::kCompletion, R"("temperature": "hot")", "temperature", "a number"},
       {Endpoint::kCompletion, R"("temperature": -1)", "temperature", "at least 0"},
-      {Endpoint::kCompletion, R"("top_p": 0)", "top_p", "expected"},
+      {Endpoint::kCompletion, R"("top_p": -1)", "top_p", "expected"},
       {Endpoint::kCompletion, R"("seed": 1e30)", "seed", "a whole number"},
       {Endpoint::kCompletion, R"("stop": {"a": 1})", "stop", "a text or a list of texts"},
       {Endpoint::kCompletion, R"("echo": true, "logprobs": 1)", "logprobs", "of a prompt"},
