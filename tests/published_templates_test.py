@@ -252,7 +252,7 @@ def check_calls_as_text(program, templates):
         if "error" in found:
             others.append((name, found["error"]))
             continue
-        assert found["content"] == "Well.", (name, found)
+        assert found["content"].rstrip() == "Well.", (name, found)
         assert found["calls"] == 2 * [["get_weather", json.dumps(call["arguments"])]], (name, found)
     print(f"calls of {len(templates) - len(others)} templates are texts of messages, not those of "
           f"{others}")

@@ -97,7 +97,7 @@ TEST(TypeRecipe, RejectsTypesThatDoNotHoldRows) {
                "blk.0.attn_q.weight: Q3_K has blocks of 256 weights, rows have 64; types for such "
                "rows: 4x8, Q2_0, ",
                [&] { (void)choose_types(model, {.type = "Q3_K"}); });
-  expect_error(ErrorKind::kUsage, "keep; a rule chooses one: 'blk.*.attn_q.weight=Q4_0'",
+  expect_error(ErrorKind::kUsage, "keep; a rule chooses one: 'blk.*.attn_q.weight=MXFP4'",
                [&] { (void)choose_types(model, {.type = "Q3_K"}); });
   EXPECT_EQ(choose_types(model, {.type = "Q3_K"}, true).size(), 15U);
   const TypeRecipe mixed = {.type = "Q4_0", .rules = {{"*ffn_down*", "Q3_K"}}};
