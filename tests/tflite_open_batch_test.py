@@ -258,11 +258,17 @@ def without_elements(expected):
     return any(np.size(y) == 0 for y in expected)
 
 
+# The writer refuses them in one line: ONNX's reader has another form of the number of rows.
+NOT_WRITTEN = {"x[:-3:-2]"}
+
+
 def check_mixed(program, name, add, folder):
     net = Network()
     path = net.write(folder / "m.tflite", add(net, net.input()))
     yield f"{name}: an extent of its own", first_extents(program, path) == ["x_0"]
-    program("convert", path, folder / "m.onnx")
+    is_written = name not in NOT_WRITTEN
+    if is_written:
+        program("convert", path, folder / "m.onnx")
     for size in SIZES:
         given = rows_of(size)
         try:
@@ -271,7 +277,8 @@ def check_mixed(program, name, add, folder):
             continue
         text = f"{name}, {size} rows"
         yield text, same(program.run(path, given, folder), expected)
-        yield text + ", as ONNX", same(in_onnx_runtime(folder / "m.onnx", given), expected)
+        if is_written:
+            yield text + ", as ONNX", same(in_onnx_runtime(folder / "m.onnx", given), expected)
 
 
 def check_independent(program, name, add, folder):
