@@ -2,7 +2,7 @@
 #include "halftone/api/network.h"
 
 #include <algorithm>
-#include <exception>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +14,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file_uses.h"
 #include "halftone/formats/model.h"
+#include "halftone/formats/read_first.h"
 #include "halftone/ir/open_extents.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/passes/decode_codes.h"
@@ -94,21 +95,6 @@ Shapes with_given(Shapes shapes, const ir::Graph& graph, std::span<const ir::Val
   return shapes;
 }
 
-/// Reads a network with some shapes or, where it counts or mixes samples, with all.
-ir::Graph read_with(const Network::Reader& read, const Shapes& some, const Shapes& all) {
-  std::exception_ptr failure;
-  try {
-    return read(some);
-  } catch (const Error&) {
-    failure = std::current_exception();
-  }
-  try {
-    return read(all);
-  } catch (const Error&) {
-    std::rethrow_exception(failure);
-  }
-}
-
 [[noreturn]] void fail_open(const Network& network) {
   const std::string refusal = network.refusal.empty() ? "" : "; without it: " + network.refusal;
   fail(ErrorKind::kUsage, network.name + ": " + ir::how_to_give_extents(network.graph) + refusal);
@@ -132,28 +118,25 @@ Network with_shapes(Network network, std::span<const std::optional<ir::Shape>> i
   }
   const Shapes some = shapes_with(network.graph, sizes);
   const Shapes all = with_given(some, network.graph, given, inputs);
+  const Network::Reader read = std::exchange(network.reader, {});
   // Expressions take the extents of inputs to be at least 1.
   const bool has_zero =
       std::ranges::any_of(sizes, [](const auto& size) { return size.second == 0; });
-  if (!network.refusal.empty() || (has_zero && network.reader)) {
-    network.graph = read_with(std::exchange(network.reader, {}), some, all);
-    network.refusal.clear();
-    return network;
-  }
-  std::exception_ptr failure;
-  try {
+  const bool may_fill = network.refusal.empty() && !(has_zero && read);
+  const auto filled = [&]() -> std::optional<ir::Graph> {
+    if (!may_fill) return std::nullopt;
     with_context(network.name, [&] { ir::fill_in_extents(network.graph, sizes); });
-    return network;
-  } catch (const Error&) {
-    if (!network.reader) throw;
-    failure = std::current_exception();
-  }
-  try {
-    network.graph = read_with(std::exchange(network.reader, {}), some, all);
-    return network;
-  } catch (const Error&) {
-    std::rethrow_exception(failure);
-  }
+    return std::move(network.graph);
+  };
+  const auto read_with = [&](const Shapes& shapes) -> std::optional<ir::Graph> {
+    return read ? std::optional(read(shapes)) : std::nullopt;
+  };
+  // With all shapes where a network counts or mixes samples.
+  const std::array<formats::WayToRead, 3> ways = {filled, [&] { return read_with(some); },
+                                                  [&] { return read_with(all); }};
+  network.graph = formats::read_first(ways);
+  network.refusal.clear();
+  return network;
 }
 
 Network load(const std::filesystem::path& path, const formats::ImportOptions& options,

@@ -48,8 +48,7 @@ Network load(const std::filesystem::path& path, const formats::ImportOptions& op
 /// Whether inputs have open extents beside the batch.
 bool is_open(const Network& network);
 
-/// @throws Error kUsage that says how to give open extents numbers if a network
-/// has a refusal
+/// @throws Error kUsage that says how to give open extents numbers if a network has a refusal
 void check_read(const Network& network);
 
 /// The network with numbers for its open extents: those that shapes of inputs show. It is read

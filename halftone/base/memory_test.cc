@@ -7,27 +7,20 @@
 #include <fstream>
 #include <limits>
 
-#include "halftone/base/testing.h"
+#include "halftone/base/system_files_testing.h"
 
 namespace halftone {
 namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-/// A test with its own file tree.
-class Memory : public WithFolder {
+class Memory : public SystemFiles {
  protected:
-  void write(const std::string& name, const std::string& text) {
-    const std::filesystem::path file = path(name);
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
   void write_meminfo(std::uint64_t available_kib, std::uint64_t swap_kib) {
     write("proc/meminfo", "MemTotal:       99999999 kB\nMemFree:        1 kB\nMemAvailable:   " +
                               std::to_string(available_kib) +
                               " kB\nSwapFree:  " + std::to_string(swap_kib) + " kB\n");
   }
-  [[nodiscard]] std::string root() const { return folder_.string(); }
 };
 
 TEST_F(Memory, IsUnknownWhereNothingTells) {

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/processor.h"
 
-#include <fstream>
+#include <algorithm>
 #include <thread>
 
-#include "halftone/base/testing.h"
+#include "halftone/base/system_files_testing.h"
 
 namespace halftone {
 namespace {
 
-/// A test with its own file tree.
-class Cores : public WithFolder {
+class Cores : public SystemFiles {
  protected:
-  void write(const std::string& name, const std::string& text) {
-    const std::filesystem::path file = path(name);
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-  [[nodiscard]] int usable() const { return usable_cores(folder_.string()); }
+  [[nodiscard]] int usable() const { return usable_cores(root()); }
 
   const int all_ = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 };

@@ -97,36 +97,36 @@ void AppendSixBits(const CacheShape& shape, const float* x, std::size_t token, s
   }
 }
 
+template <bool kIsKey, class T>
+void AppendAs(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  if constexpr (kIsKey) {
+    AppendKeyAs<T>(shape, x, token, head);
+  } else {
+    AppendValueAs<T>(shape, x, token, head);
+  }
+}
+
 /// Not for kInt4.
-void AppendKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+template <bool kIsKey>
+void AppendNumbers(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
   switch (shape.type) {
     case CacheType::kFloat32:
-      return AppendKeyAs<float>(shape, x, token, head);
+      return AppendAs<kIsKey, float>(shape, x, token, head);
     case CacheType::kFloat16:
-      return AppendKeyAs<std::uint16_t>(shape, x, token, head);
+      return AppendAs<kIsKey, std::uint16_t>(shape, x, token, head);
     case CacheType::kInt8:
-      return AppendKeyAs<std::int8_t>(shape, x, token, head);
+      return AppendAs<kIsKey, std::int8_t>(shape, x, token, head);
     case CacheType::kInt6:
-      return AppendSixBits<kKeyPlaces>(shape, x, token, head);
+      return AppendSixBits<(kIsKey ? kKeyPlaces : kValuePlaces)>(shape, x, token, head);
     case CacheType::kInt4:
       return;
   }
 }
-
-/// The same for a value.
+void AppendKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendNumbers<true>(shape, x, token, head);
+}
 void AppendValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
-  switch (shape.type) {
-    case CacheType::kFloat32:
-      return AppendValueAs<float>(shape, x, token, head);
-    case CacheType::kFloat16:
-      return AppendValueAs<std::uint16_t>(shape, x, token, head);
-    case CacheType::kInt8:
-      return AppendValueAs<std::int8_t>(shape, x, token, head);
-    case CacheType::kInt6:
-      return AppendSixBits<kValuePlaces>(shape, x, token, head);
-    case CacheType::kInt4:
-      return;
-  }
+  AppendNumbers<false>(shape, x, token, head);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

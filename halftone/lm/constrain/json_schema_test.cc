@@ -127,6 +127,8 @@ TEST(JsonSchema, HasMultiples) {
                 {"0", "0.25", "0.5", "0.75", "1"}, {"0.2", "1.25"});
   expect_schema(R"({"type": "integer", "multipleOf": 0.5, "minimum": 0, "maximum": 1})", {"0", "1"},
                 {"0.5"});
+  expect_schema(R"({"multipleOf": 0.1, "minimum": 0, "maximum": 0.5})",
+                {"0", "0.1", "0.2", "0.4", "0.5"}, {"0.3", "0.25"});
 }
 
 TEST(JsonSchema, HasRulesForNames) {

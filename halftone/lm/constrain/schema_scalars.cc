@@ -88,7 +88,7 @@ std::string decimal_text(long long number, std::size_t digits) {
   return number < 0 ? "-" + text : text;
 }
 
-/// All multiples that there are, which are few.
+/// All multiples that validators find, which are few.
 Choices multiples_between(const SchemaScope& scope, double step, const NumberBounds& bounds,
                           bool is_integer, const std::string& where) {
   constexpr std::size_t kMaxStepDigits = 6;
@@ -111,6 +111,8 @@ Choices multiples_between(const SchemaScope& scope, double step, const NumberBou
   for (auto i = static_cast<long long>(std::floor(*bounds.least / step)) - 1; i <= last; ++i) {
     const auto number = static_cast<double>(i * unit) / scale;
     if (!is_within(number, bounds) || (is_integer && number != std::floor(number))) continue;
+    // Validators divide in float64, where 0.3 is no multiple of 0.1.
+    if (number / step != std::floor(number / step)) continue;
     all.push_back(scope.grammar.text(decimal_text(i * unit, digits))[0]);
   }
   return all;
