@@ -68,8 +68,8 @@ using v0::LanguageEstimateOptions;
 
 /// A language model by its shape, config.json, whose weights have the bits that options say; or a
 /// file that has the weights too (see is_language_model()), each in its own type.
-/// @throws Error kUsage for bits outside 1 to 32, for no tokens or sequences, for bits and groups of
-///         the weights of a file, and for a precision of a file that has one; kIo; as
+/// @throws Error kUsage for bits outside 1 to 32, for no tokens or sequences, for bits and groups
+///         of the weights of a file, and for a precision of a file that has one; kIo; as
 ///         accel::parse_language_model(), lm::open_model() and accel::estimate()
 v0::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
                                              const accel::Accelerator& accelerator,
