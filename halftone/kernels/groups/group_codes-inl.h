@@ -171,6 +171,7 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 //       kUnitBytes;   // of the planes of a unit
 //       kInputBytes;  // of what Sum() takes, per input
 //       kSigned;      // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
+//       kSmall;       // of at most 4 bits
 //       kStepShift;   // a level is its byte 2^kStepShift + bias
 //       bias;
 //       explicit Codes(const PackedGroups& weights);
@@ -235,6 +236,7 @@ struct EvenCodes {
   static constexpr std::size_t kUnitBytes = kPlaneVector * kBits;
   static constexpr std::size_t kHighPlane = kPlaneVector * kLow;
   static constexpr bool kSigned = false;
+  static constexpr bool kSmall = kBits <= 4;
   static constexpr int kStepShift = kBits == 1 ? 1 : 0;
 
   explicit EvenCodes(const PackedGroups& weights) : bias(weights.format().levels.first) {}
@@ -285,6 +287,7 @@ struct TableCodes {
   static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * 4;
   static constexpr bool kSigned = true;
+  static constexpr bool kSmall = false;
   static constexpr int kStepShift = 0;
   static constexpr int bias = -kLevelBias;
 
@@ -340,6 +343,7 @@ struct ByteCodes {
   static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * 8;
   static constexpr bool kSigned = true;
+  static constexpr bool kSmall = false;
   static constexpr int kStepShift = 0;
   static constexpr int bias = -kLevelBias;
 

@@ -55,11 +55,12 @@ void DecodeTile(const Codes& codes, const StripBlock& w, std::size_t units,
 }
 
 /// The bytes of a decoded block, as codes.
-template <bool kIsSigned, int kShift>
+template <class Codes>
 struct TileBytes {
   static constexpr std::size_t kUnitBytes = kGroupUnitInputs / 4 * kPlaneVector;
-  static constexpr bool kSigned = kIsSigned;
-  static constexpr int kStepShift = kShift;
+  static constexpr bool kSigned = Codes::kSigned;
+  static constexpr bool kSmall = Codes::kSmall;
+  static constexpr int kStepShift = Codes::kStepShift;
 
   template <std::size_t kQuad>
   HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT bytes, std::size_t at) const {
@@ -69,13 +70,27 @@ struct TileBytes {
   int bias;
 };
 
+/// acc + sums of products of four inputs, in 32 bits; of small codes in 16 where that is faster.
+template <class Codes>
+HALFTONE_VNNI HWY_INLINE VInts AddTileProducts(VInts acc, VBytes level, Quad inputs) {
+  if constexpr (Codes::kSigned) return AddLevelProducts(acc, level, inputs);
+  return AddByteProducts(acc, level, inputs);
+}
+#if HALFTONE_SUMS_SHORTS
+template <class Codes>
+HWY_INLINE VShorts AddTileProducts(VShorts acc, VBytes level, Quad inputs) {
+  static_assert(Codes::kSmall);
+  return AddSmallProducts(acc, level, inputs);
+}
+#endif
+
 /// sums[r][v] += products of four inputs.
 /// @param x  of each row
-template <class Codes, std::size_t kQuad, std::size_t kRows, std::size_t kVectors>
+template <class Codes, std::size_t kQuad, std::size_t kRows, std::size_t kVectors, class Sum>
 HALFTONE_VNNI HWY_INLINE void AddTileQuad(const Codes& codes,
                                           const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
                                           const std::int8_t* const* x, std::size_t first_input,
-                                          VInts (&sums)[kRows][kVectors]) {
+                                          Sum (&sums)[kRows][kVectors]) {
   VBytes level[kVectors];
   HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
     level[v] = Keep(codes.template Bytes<kQuad>(planes, at + v * kGroupBytes));
@@ -83,24 +98,46 @@ HALFTONE_VNNI HWY_INLINE void AddTileQuad(const Codes& codes,
   HALFTONE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     const Quad inputs = Keep(LoadQuad(x[r] + first_input + kQuad * 4));
     HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      if constexpr (Codes::kSigned) {
-        sums[r][v] = AddLevelProducts(sums[r][v], level[v], inputs);
-      } else {
-        sums[r][v] = AddByteProducts(sums[r][v], level[v], inputs);
-      }
+      sums[r][v] = AddTileProducts<Codes>(sums[r][v], level[v], inputs);
     }
   }
 }
 
 /// The same of quads of a unit.
-template <class Codes, std::size_t kFirst, std::size_t kRows, std::size_t kVectors,
+template <class Codes, std::size_t kFirst, std::size_t kRows, std::size_t kVectors, class Sum,
           std::size_t... kQuads>
 HALFTONE_VNNI HWY_INLINE void AddTileQuads(const Codes& codes,
                                            const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
                                            const std::int8_t* const* x, std::size_t first_input,
-                                           VInts (&sums)[kRows][kVectors],
+                                           Sum (&sums)[kRows][kVectors],
                                            std::index_sequence<kQuads...> /*quads*/) {
   (AddTileQuad<Codes, kFirst + kQuads>(codes, planes, at, x, first_input, sums), ...);
+}
+
+/// The same of the quads that a piece has in a unit.
+template <class Codes, PieceQuads kPiece, std::size_t kRows, std::size_t kVectors>
+HALFTONE_VNNI HWY_INLINE void AddTileUnit(const Codes& codes,
+                                          const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
+                                          const std::int8_t* const* x, std::size_t first_input,
+                                          VInts (&sums)[kRows][kVectors]) {
+  constexpr auto kQuads = std::make_index_sequence<kPiece.count>();
+#if HALFTONE_SUMS_SHORTS
+  if constexpr (Codes::kSmall) {
+    static_assert(kPiece.count <= kSmallQuads);
+    const VShorts ones = hn::Set(DShorts(), std::uint16_t{1});
+    VShorts shorts[kRows][kVectors];
+    HALFTONE_UNROLL for (auto& row : shorts) {
+      HALFTONE_UNROLL for (VShorts& sum : row) sum = hn::Zero(DShorts());
+    }
+    AddTileQuads<Codes, kPiece.first>(codes, planes, at, x, first_input, shorts, kQuads);
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kVectors; ++i) {
+      VInts& sum = sums[i / kVectors][i % kVectors];
+      sum = hn::Add(sum, WidenSmallSums(shorts[i / kVectors][i % kVectors], ones));
+    }
+    return;
+  }
+#endif
+  AddTileQuads<Codes, kPiece.first>(codes, planes, at, x, first_input, sums, kQuads);
 }
 
 /// Rows of activations with a block of weights.
@@ -128,10 +165,9 @@ HALFTONE_VNNI HWY_INLINE void AddTilePiece(const Codes& codes, const StripBlock&
     HALFTONE_UNROLL for (VInts& sum : sums[r]) sum = first_sum;
   }
   HALFTONE_UNROLL for (std::size_t unit = 0; unit < kPiece.units; ++unit) {
-    AddTileQuads<Codes, kPiece.first>(codes, planes + unit * Codes::kUnitBytes, first * kGroupBytes,
-                                      x.codes,
-                                      p * kInputs + unit * kGroupUnitInputs - kPiece.first * 4,
-                                      sums, std::make_index_sequence<kPiece.count>());
+    AddTileUnit<Codes, kPiece>(codes, planes + unit * Codes::kUnitBytes, first * kGroupBytes,
+                               x.codes, p * kInputs + unit * kGroupUnitInputs - kPiece.first * 4,
+                               sums);
   }
   const std::size_t at = (p >> w.group_shift) * kStripRows + first * kGroupLanes;
   HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kVectors; ++i) {

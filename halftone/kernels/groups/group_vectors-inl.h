@@ -32,6 +32,7 @@ struct VectorCodes {
   static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector / kNumbers * kSigns;
   static constexpr bool kSigned = true;
+  static constexpr bool kSmall = false;
   static constexpr int kStepShift = 0;
   static constexpr int bias = -kLevelBias;
 

@@ -142,8 +142,17 @@ constexpr std::size_t kMaxCodeRows = 0;
 #if HWY_TARGET <= HWY_AVX2
 template <>
 constexpr std::size_t kMaxCodeRows<EvenCodes<4, 0> > = 16;
+template <>
+constexpr std::size_t kMaxCodeRows<ByteCodes> = 16;
 #endif
-#if HWY_TARGET <= HWY_AVX3
+#if HWY_TARGET == HWY_AVX2
+template <>
+constexpr std::size_t kMaxCodeRows<EvenCodes<2, 0> > = 8;
+template <>
+constexpr std::size_t kMaxCodeRows<EvenCodes<4, 1> > = 8;
+template <>
+constexpr std::size_t kMaxCodeRows<EvenCodes<4, 2> > = 8;
+#elif HWY_TARGET <= HWY_AVX3
 template <>
 constexpr std::size_t kMaxCodeRows<EvenCodes<4, 1> > = kCodeTileRows;
 #endif
@@ -193,7 +202,7 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
     }
     return;
   }
-  using Bytes = TileBytes<Codes::kSigned, Codes::kStepShift>;
+  using Bytes = TileBytes<Codes>;
   DecodeTile(codes, w, w.pieces * kPiece / kGroupUnitInputs, bytes);
   StripBlock decoded = w;
   decoded.ahead = nullptr;
