@@ -34,7 +34,7 @@ enum State : int { kIdle, kCalled, kWorks, kEnds };
 /// What lies between two loops of a network, while which its helpers stay awake.
 constexpr std::chrono::microseconds kBetweenLoops{50};
 /// What one thread ends later than another one.
-constexpr std::chrono::microseconds kUntilOthersEnd{10};
+constexpr std::chrono::microseconds kUntilOthersEnd{50};
 
 /// Tells the processor that this thread polls.
 void relax() {

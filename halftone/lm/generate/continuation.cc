@@ -92,8 +92,13 @@ TokenId Continuation::draw(std::span<const float> logits) {
   return token;
 }
 
+void Continuation::draw_ahead(std::span<const float> logits) {
+  if (!has_ended_ && !job_.on_logits) drawn_ = draw(logits.first(num_tokens_));
+}
+
 void Continuation::write(std::span<const float> logits) {
-  const TokenId token = draw(logits.first(num_tokens_));
+  const TokenId token = drawn_ ? *drawn_ : draw(logits.first(num_tokens_));
+  drawn_.reset();
   tokens_.push_back(token);
   result_.tokens.push_back(token);
   if (job_.lookup > 0) lookup_.look(tokens_);

@@ -36,8 +36,14 @@ class Continuation {
   void set_prompt(std::size_t done, std::size_t reused);
   /// Asks whether to go on, where no token is new; ends the text if not.
   bool goes_on();
-  /// Draws the next token, from the logits behind tokens().
+  /// Draws the next token, from the logits behind tokens(), unless GenerateJob::on_logits is to
+  /// see these: the next write() or write_guessed(), which takes the same, only tells it. For texts
+  /// whose tokens are drawn on several threads, since nobody is told here.
+  /// @param logits  [vocabulary] or more
   /// @throws Error as Sampler::sample() and Constraint::apply()
+  void draw_ahead(std::span<const float> logits);
+  /// Draws the next token, from the logits behind tokens(), and tells it.
+  /// @throws Error as draw_ahead()
   void write(std::span<const float> logits);
   /// Tokens that may follow tokens(), as many as are worth to try.
   [[nodiscard]] std::vector<TokenId> guess(std::size_t max_tokens) const;
@@ -76,6 +82,7 @@ class Continuation {
   std::optional<Constraint> constraint_;  ///< of the job's form
   PromptLookup lookup_;
   std::optional<DraftLength> draft_length_;  ///< nullopt: there is no draft
+  std::optional<TokenId> drawn_;             ///< ahead
   std::vector<TokenId> tokens_;
   Generation result_;
   bool has_ended_ = false;

@@ -108,6 +108,31 @@ void check_option(bool is_good, const std::string& name, const char* expected, d
        name + ": expected a number " + expected + ", found " + number_text(found));
 }
 
+[[noreturn]] void fail_not_finite(std::size_t token, float logit) {
+  fail(ErrorKind::kFormat,
+       "logit of token " + std::to_string(token) + ": expected a number, found " +
+           number_text(logit) +
+           "; the model is broken, or has keys beyond float16: keep them as float32 (cache)");
+}
+
+[[noreturn]] void fail_empty() {
+  fail(ErrorKind::kFormat, "logits: expected a number, found none; the model is broken");
+}
+
+/// The highest logit, of equal ones the first.
+TokenId highest_logit(std::span<const float> logits) {
+  float highest = -std::numeric_limits<float>::infinity();
+  std::size_t token = logits.size();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] <= highest) continue;  // false for NaN
+    if (!(logits[i] < std::numeric_limits<float>::infinity())) fail_not_finite(i, logits[i]);
+    highest = logits[i];
+    token = i;
+  }
+  if (token == logits.size()) fail_empty();
+  return static_cast<TokenId>(token);
+}
+
 }  // namespace
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options), random_(options.seed) {
@@ -145,17 +170,11 @@ void Sampler::collect(std::span<const float> logits) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const float logit = logits[i];
-    if (!(logit < std::numeric_limits<float>::infinity())) {
-      fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
-                                   ": expected a number, found " + number_text(logit) +
-                                   "; the model is broken, or has keys beyond float16: keep them "
-                                   "as float32 (cache)");
-    }
+    if (!(logit < std::numeric_limits<float>::infinity())) fail_not_finite(i, logit);
     candidates_[count] = {logit, static_cast<TokenId>(i)};
     if (logit > -std::numeric_limits<float>::infinity()) ++count;
   }
-  if (count == 0)
-    fail(ErrorKind::kFormat, "logits: expected a number, found none; the model is broken");
+  if (count == 0) fail_empty();
   candidates_.resize(count);
 }
 
@@ -189,7 +208,12 @@ void Sampler::lower_repeated() {
   }
 }
 
+bool Sampler::changes_nothing() const {
+  return options_.logit_bias.empty() && options_.repeat_penalty == 1 && written_.empty();
+}
+
 TokenId Sampler::sample(std::span<const float> logits) {
+  if (options_.temperature == 0 && changes_nothing()) return highest_logit(logits);
   collect(logits);
   add_biases();
   if (options_.repeat_penalty != 1) lower_repeated();

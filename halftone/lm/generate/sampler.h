@@ -41,6 +41,8 @@ class Sampler {
   [[nodiscard]] TokenId sample(std::span<const float> logits);
 
  private:
+  /// Whether logits are compared as they are.
+  [[nodiscard]] bool changes_nothing() const;
   void collect(std::span<const float> logits);
   /// Changes the logit of a token, if it may be drawn.
   template <typename Change>

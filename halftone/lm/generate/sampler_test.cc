@@ -226,6 +226,7 @@ TEST(Samplers, AreTheSameForTheSameSeed) {
 TEST(Samplers, RefuseWhatIsNoNumber) {
   const auto expect = [](const std::string& text, const std::vector<float>& logits) {
     expect_error(ErrorKind::kFormat, text, [&] { (void)greedy_token(logits); });
+    expect_error(ErrorKind::kFormat, text, [&] { (void)Sampler(plain()).sample(logits); });
   };
   expect("logit of token 1: expected a number, found NaN", {0, kNan});
   expect("found inf", {kInfinity});

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "halftone/base/parallel.h"
+
 namespace halftone::lm {
 
 struct Scheduler::Request {
@@ -293,6 +295,7 @@ void Scheduler::append(std::span<Request* const> requests) {
     ++counts.runs;
     counts.run_tokens += num_tokens;
   });
+  std::vector<Answer> answers;
   std::span<const float> rows = logits;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     Request& request = *requests[i];
@@ -300,17 +303,30 @@ void Scheduler::append(std::span<Request* const> requests) {
     if (request.is_reading()) request.text.set_prompt(request.done, request.reused);
     if (parts[i].wanted == WantedLogits::kNone) continue;
     const std::size_t num_logits = (request.num_guesses() + 1) * model_.vocabulary();
-    write(request, rows.first(num_logits));
+    answers.push_back({&request, rows.first(num_logits)});
     rows = rows.subspan(num_logits);
   }
+  draw(answers);
+  for (const Answer& answer : answers) write(answer);
 }
 
-void Scheduler::write(Request& request, std::span<const float> logits) {
+void Scheduler::draw(std::span<const Answer> answers) {
+  parallel_for(answers.size(), [&](std::size_t i) {
+    try {
+      answers[i].request->text.draw_ahead(answers[i].logits);
+    } catch (const Error& error) {
+      fail_with(*answers[i].request, error);
+    }
+  });
+}
+
+void Scheduler::write(const Answer& answer) {
+  Request& request = *answer.request;
   if (request.text.has_ended()) return;  // no tokens were asked for
   const std::span<const TokenId> guesses = std::span(request.guessed).last(request.num_guesses());
   const std::size_t written = request.text.num_written();
   try {
-    const std::size_t right = request.text.write_guessed(guesses, logits);
+    const std::size_t right = request.text.write_guessed(guesses, answer.logits);
     count([&](ServeCounts& counts) {
       counts.generated_tokens += request.text.num_written() - written;
       counts.guessed_tokens += guesses.size();

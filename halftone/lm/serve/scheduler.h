@@ -99,6 +99,11 @@ class Scheduler {
 
  private:
   struct Request;
+  /// Logits behind the last token of a text, and behind each guess.
+  struct Answer {
+    Request* request;
+    std::span<const float> logits;
+  };
   using Requests = std::vector<std::unique_ptr<Request>>;
   using Clock = std::chrono::steady_clock;
 
@@ -124,8 +129,11 @@ class Scheduler {
   void guess(std::span<Request* const> requests) const;
   /// @param parts  of the requests that have room for guesses
   void write_drafts(std::span<Request* const> requests, std::span<const DraftPart> parts) const;
-  /// Draws the next tokens of a text. @param logits  behind its last one, and behind each guess
-  void write(Request& request, std::span<const float> logits);
+  /// Draws the next token of each text, which takes a while with a large vocabulary, on several
+  /// threads.
+  void draw(std::span<const Answer> answers);
+  /// Tells the next tokens of a text.
+  void write(const Answer& answer);
   void fail_with(Request& request, const Error& error);
   /// Gives results of texts that have ended, and forgets these.
   void finish_ended();

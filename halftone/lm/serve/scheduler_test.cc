@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <map>
 
 #include "halftone/base/random.h"
@@ -418,6 +419,35 @@ TEST_F(SchedulerTest, KeepsAFailureToItsText) {
   ASSERT_TRUE(results_[1].error);
   EXPECT_STREQ(results_[1].error->what(), "broken");
   EXPECT_EQ(scheduler.counts().failed, 1U);
+}
+
+/// Has no numbers for texts that end with x.
+class BrokenModel : public ParrotModel {
+ public:
+  using ParrotModel::ParrotModel;
+  std::vector<float> append_each(std::span<const SequencePart> parts) override {
+    std::vector<float> logits = ParrotModel::append_each(parts);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].tokens.back() == 'x') logits[i * vocabulary()] = std::nanf("");
+    }
+    return logits;
+  }
+};
+
+TEST_F(SchedulerTest, KeepsLogitsThatAreNoNumbersToTheirText) {
+  BrokenModel broken(257, 20, {'H', 'a', 'l', 'f', 't', 'o', 'n', 'e', kEndToken});
+  Scheduler scheduler(broken, tokenizer_);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ServeJob each = job(i == 1 ? "x" : "H", 20);
+    each.sampling.temperature = 0;
+    submit(scheduler, each, i);
+  }
+  while (scheduler.step()) {
+  }
+  EXPECT_EQ(results_[0].generation.text, "alftone");
+  ASSERT_TRUE(results_[1].error);
+  EXPECT_THAT(results_[1].error->what(), testing::HasSubstr("logit of token 0: expected a number"));
+  EXPECT_EQ(results_[2].generation.text, "alftone");
 }
 
 /// Fails as a machine without memory does.
