@@ -36,20 +36,10 @@ constexpr std::chrono::microseconds kBetweenLoops{50};
 /// What one thread ends later than another one.
 constexpr std::chrono::microseconds kUntilOthersEnd{50};
 
-/// Tells the processor that this thread polls.
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 }  // namespace
 
-/// Beside other programs, Linux takes a whole time slice from a thread for each sched_yield: right
-/// for helpers that have nothing to do, while the thread that they help never calls it, as
-/// std::atomic's wait() would, and waits for those only that have begun.
+/// Helpers that have nothing to do yield their core, whatever that costs them. The thread that they
+/// help never does, as std::atomic's wait() would, and waits for those only that have begun.
 struct Team::Helper {
   const std::function<void()>* work = nullptr;
   std::thread thread;
@@ -57,7 +47,7 @@ struct Team::Helper {
   void serve() {
     const auto is_wanted = [&] { return state.load(std::memory_order_acquire) != kIdle; };
     for (;;) {
-      if (!spin_until(is_wanted, kBetweenLoops)) sleep_until(is_wanted);
+      if (!spin_until(is_wanted, kBetweenLoops, std::this_thread::yield)) sleep_until(is_wanted);
       if (state == kEnds) return;
       if (!changes(kCalled, kWorks)) continue;
       (*work)();
@@ -75,11 +65,7 @@ struct Team::Helper {
   void take_back() {
     if (changes(kCalled, kIdle)) return;
     const auto has_ended = [&] { return state.load(std::memory_order_acquire) == kIdle; };
-    const auto end = std::chrono::steady_clock::now() + kUntilOthersEnd;
-    while (!has_ended()) {
-      if (std::chrono::steady_clock::now() >= end) return sleep_until(has_ended);
-      relax();
-    }
+    if (!spin_until(has_ended, kUntilOthersEnd, relax)) sleep_until(has_ended);
   }
 
  private:
