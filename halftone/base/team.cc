@@ -45,10 +45,10 @@ struct Team::Helper {
   std::thread thread;
 
   void serve() {
-    const auto is_wanted = [&] { return state.load(std::memory_order_acquire) != kIdle; };
+    const auto is_wanted = [&] { return state_.load(std::memory_order_acquire) != kIdle; };
     for (;;) {
       if (!spin_until(is_wanted, kBetweenLoops, std::this_thread::yield)) sleep_until(is_wanted);
-      if (state == kEnds) return;
+      if (state_ == kEnds) return;
       if (!changes(kCalled, kWorks)) continue;
       (*work)();
       change(kIdle);
@@ -56,29 +56,29 @@ struct Team::Helper {
   }
   void change(State next) {
     {
-      const std::lock_guard lock(mutex);
-      state.store(next, std::memory_order_release);
+      const std::lock_guard lock(mutex_);
+      state_.store(next, std::memory_order_release);
     }
-    changed.notify_one();
+    changed_.notify_one();
   }
   /// Waits for the work, unless it has not begun: then there is none left.
   void take_back() {
     if (changes(kCalled, kIdle)) return;
-    const auto has_ended = [&] { return state.load(std::memory_order_acquire) == kIdle; };
+    const auto has_ended = [&] { return state_.load(std::memory_order_acquire) == kIdle; };
     if (!spin_until(has_ended, kUntilOthersEnd, relax)) sleep_until(has_ended);
   }
 
  private:
-  bool changes(int from, State to) { return state.compare_exchange_strong(from, to); }
+  bool changes(int from, State to) { return state_.compare_exchange_strong(from, to); }
   template <typename Done>
   void sleep_until(const Done& done) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, done);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, done);
   }
 
-  std::atomic<int> state{kIdle};
-  std::mutex mutex;
-  std::condition_variable changed;
+  std::atomic<int> state_{kIdle};
+  std::mutex mutex_;
+  std::condition_variable changed_;
 };
 
 Team& Team::of_this_thread() {
