@@ -209,8 +209,7 @@ void Scheduler::evict(Request& request) {
 }
 
 void Scheduler::leave_out_long(std::vector<Request*>& requests) {
-  constexpr std::size_t kShortPrompt = 16;  // tokens, which take little longer than one
-  const auto is_long = [](const Request* each) { return each->pending() > kShortPrompt; };
+  const auto is_long = [&](const Request* each) { return each->pending() > options_.run_tokens; };
   const bool has_short = std::ranges::any_of(
       requests, [&](const Request* each) { return each->is_reading() && !is_long(each); });
   has_left_out_ = has_short && !has_left_out_ && std::ranges::any_of(requests, is_long);

@@ -119,7 +119,8 @@ class Scheduler {
   [[nodiscard]] Request* victim_for(const Request& request) const;
   void start(Request& request);
   void evict(Request& request);
-  /// Gives short prompts a run without long ones, but not two runs one after the other.
+  /// Gives prompts that one run can read a run without longer ones, but not two runs one after the
+  /// other.
   void leave_out_long(std::vector<Request*>& requests);
   /// The next run: what each running text adds to it.
   [[nodiscard]] std::vector<Request*> divide_run();

@@ -299,10 +299,9 @@ TEST_F(SchedulerTest, KeepsAShortPromptFromWaitingForLongOnes) {
   Scheduler scheduler(decoder, tokenizer_, {.run_tokens = 10});
   for (std::size_t i = 0; i < 4; ++i) submit(scheduler, job(std::string(80, char('a' + i)), 2), i);
   scheduler.step();
-  ServeJob brief = job("Hi", 1);
-  submit(scheduler, brief, 4);
+  submit(scheduler, job("0123456789", 1), 4);
   scheduler.step();
-  EXPECT_EQ(results_.count(4), 1U) << "two tokens are its equal share of ten";
+  EXPECT_EQ(results_.count(4), 1U) << "ten tokens are what a run reads";
   while (scheduler.step()) {
   }
   EXPECT_EQ(results_.size(), 5U);
