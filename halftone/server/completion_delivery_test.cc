@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <future>
 #include <thread>
+#include <utility>
 
 #include "halftone/base/testing.h"
 #include "halftone/server/testing.h"
@@ -210,13 +212,51 @@ TEST_F(Deliveries, RefuseWhatTheModelCannotTake) {
   EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", ""}}), 400);
   EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", {300}}}), 400);
   EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", std::string(201, 'a')}}), 400);
-  EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", "a"}, {"n", 64}}), 429)
+  EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", "a"}, {"n", 5}}), 400)
       << "two sequences, and two may wait";
+  EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", {"a", "b", "c"}}, {"n", 2}}), 400);
   while (service_.counts().running + service_.counts().waiting != 0) std::this_thread::yield();
   EXPECT_EQ(complete({{"prompt", "Ha"}})["choices"][0]["text"], "lftone") << "afterwards";
   service_.drain();
   EXPECT_EQ(status_of(Endpoint::kCompletion, {{"prompt", "Ha"}}), 503);
   EXPECT_THROW(report_health(service_, ""), RequestError);
+}
+
+/// A model that waits for a sign.
+class WaitingModel : public lm::ParrotModel {
+ public:
+  explicit WaitingModel(std::shared_future<void> sign)
+      : ParrotModel(259, 50, {'a', 'a'}), sign_(std::move(sign)) {}
+  std::vector<float> append(std::size_t sequence, std::span<const lm::TokenId> tokens,
+                            bool all) override {
+    sign_.wait();
+    return ParrotModel::append(sequence, tokens, all);
+  }
+
+ private:
+  std::shared_future<void> sign_;
+};
+
+TEST_F(Deliveries, AreRefusedForAWhileWhereTooManyWait) {
+  std::promise<void> sign;
+  TextModel waiting("w", model_.texts(), std::make_unique<WaitingModel>(sign.get_future()));
+  TextService service(waiting, options());
+  const auto state_of = [&](std::size_t texts) {
+    const Json body = {{"prompt", "a"}, {"n", texts}, {"max_tokens", 2}};
+    CompletionDelivery delivery(service, Endpoint::kCompletion, dump(body), exchange());
+    std::string sent;
+    return send_all(delivery, sent);
+  };
+  auto first = std::async(std::launch::async, state_of, 3);
+  while (service.counts().running + service.counts().waiting != 3) std::this_thread::yield();
+  try {
+    state_of(2);
+    ADD_FAILURE() << "expected that two more find no place";
+  } catch (const RequestError& error) {
+    EXPECT_EQ(error.status(), 429);
+  }
+  sign.set_value();
+  EXPECT_EQ(first.get(), CompletionDelivery::State::kDone);
 }
 
 TEST_F(Deliveries, EndWhenTheClientHasLeft) {

@@ -146,6 +146,15 @@ std::vector<PreparedText> TextService::prepare(const CompletionRequest& request)
   return texts;
 }
 
+void TextService::check_count(std::size_t texts) const {
+  const std::size_t most = model_.model().sequences() + options_.queue;
+  if (texts <= most) return;
+  throw RequestError(
+      400, "prompts times choices (best_of or n): expected at most " + std::to_string(most) +
+               " texts, as many as this server runs and lets " + "wait, found " +
+               std::to_string(texts) + "; ask for fewer, or start it with a larger --queue");
+}
+
 void TextService::submit(const CompletionRequest& request, const std::string& client,
                          const PreparedText& text, RunningCompletion& running) {
   // The best texts are found by their probabilities.
@@ -177,7 +186,9 @@ std::unique_ptr<RunningCompletion> TextService::start(const CompletionRequest& r
   running->choices_per_prompt_ = request.candidates;
   try {
     model_.check_tokens(request.stop_tokens);
-    for (const PreparedText& text : prepare(request)) {
+    const std::vector<PreparedText> texts = prepare(request);
+    check_count(texts.size() * request.candidates);
+    for (const PreparedText& text : texts) {
       submit(request, client, text, *running);
       if (request.echoes) running->echoes_.push_back(model_.detokenize(text.prompt));
     }

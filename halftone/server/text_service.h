@@ -96,6 +96,8 @@ class TextService {
   friend class RunningCompletion;
   /// What is to be written, a text for each prompt.
   [[nodiscard]] std::vector<PreparedText> prepare(const CompletionRequest& request) const;
+  /// @throws RequestError 400 if a request asks for more texts than ever find a place
+  void check_count(std::size_t texts) const;
   void submit(const CompletionRequest& request, const std::string& client, const PreparedText& text,
               RunningCompletion& running);
 
