@@ -293,10 +293,21 @@ def check_slow_headers(server: Server) -> None:
     connection.close()
 
 
+def check_full_queue(server: Server, key: str) -> None:
+    """Some of those who ask at once for all that there is room for."""
+    body = {"prompt": "a", "n": 2, "max_tokens": 1000}
+    codes: set[int | str] = set()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(server.ask, "/v1/completions", body, key) for _ in range(32)]
+        for status, found in [each.result() for each in asked]:
+            codes.add(found["error"]["code"] if status == 429 else status)
+    expect("a full queue", {200, "rate_limit_exceeded"}, codes)
+
+
 def check_limits(program: str, model: Path) -> None:
     """A key, a full queue, no time, an early end."""
     server = Server(program, model, "--api-key", "secret", "--queue", "1", "--sequences", "1",
-                    "-n", "20", "--context", "2000")
+                    "-n", "1000", "--context", "2000")
     body = {"prompt": "a", "max_tokens": 20}
     try:
         expect("no key", 401, server.ask("/v1/models")[0])
@@ -304,9 +315,10 @@ def check_limits(program: str, model: Path) -> None:
         expect("health without a key", 200, server.ask("/health")[0])
         expect("the key", 200, server.ask("/v1/completions", body, "secret")[0])
         expect("too many tokens", 400,
-               server.ask("/v1/completions", {**body, "max_tokens": 21}, "secret")[0])
-        status, found = server.ask("/v1/completions", {**body, "n": 9}, "secret")
-        expect("a full queue", (429, "rate_limit_exceeded"), (status, found["error"]["code"]))
+               server.ask("/v1/completions", {**body, "max_tokens": 1001}, "secret")[0])
+        expect("more texts than ever find a place", 400,
+               server.ask("/v1/completions", {**body, "n": 3}, "secret")[0])
+        check_full_queue(server, "secret")
     finally:
         expect("exit code", 0, server.stop())
     busy = Server(program, model, "--max-seconds", "0.000001")

@@ -59,7 +59,8 @@ void read_arguments(Json& calls, const std::string& where) {
     }
     Json& arguments = (*function)["arguments"];
     // A call without arguments is told of as "", too.
-    if (arguments.is_null() || arguments == "") arguments = Json::object();
+    const auto* text = arguments.get_ptr<const std::string*>();
+    if (arguments.is_null() || (text != nullptr && text->empty())) arguments = Json::object();
     if (arguments.is_string()) {
       try {
         arguments = parse_body(arguments.get<std::string>());

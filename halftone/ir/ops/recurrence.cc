@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "halftone/base/elementary.h"
+#include "halftone/ir/extent.h"
 
 namespace halftone::ir {
 namespace {

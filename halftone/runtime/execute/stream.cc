@@ -403,7 +403,7 @@ std::vector<StreamPart> single_part(const ir::Graph& graph, const StreamOptions&
 
 }  // namespace
 
-Stream::Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
+Stream::Stream(const ir::Graph& graph, const StreamOptions& options, FillInput fill,
                std::optional<Shortcut> shortcut)
     : Stream(single_part(graph, options, std::move(fill), std::move(shortcut)), options) {}
 Stream::Stream(std::vector<StreamPart> parts, StreamOptions options)

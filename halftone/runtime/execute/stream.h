@@ -84,7 +84,7 @@ class Stream {
   /// @throws Error kUnsupported if an output of a graph that takes several samples has no batch as
   ///         its first extent, or an input has no batch axis; kUsage if batch is 0; kFormat if
   ///         there are no samples; else as make_plan()
-  Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
+  Stream(const ir::Graph& graph, const StreamOptions& options, FillInput fill,
          std::optional<Shortcut> shortcut = std::nullopt);
   /// @param parts    at least one; their graphs differ in extents only
   /// @param options  its numbers of samples and batch axes are those of the parts

@@ -90,7 +90,7 @@ Range strided_range(const Extent& extent, const std::optional<Extent>& begin,
                     const std::optional<Extent>& end, std::int64_t step) {
   constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::max();
   const Extent low = step > 0 ? 0 : -1;
-  const Extent high = extent + low;
+  Extent high = extent + low;
   const auto bounded = [&](const Extent& index) {
     const std::int64_t number = index.number().value_or(0);
     if (number >= kFar && !extent.is_number()) return high;
