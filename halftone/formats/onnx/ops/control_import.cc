@@ -134,8 +134,9 @@ ir::ValueId choose(NodeBuilder& node, ir::ValueId condition, ir::ValueId a, ir::
 /// Binds an output to a choice between what two branches computed. A plan leaves out the steps of
 /// the other branch.
 void bind_choice(NodeBuilder& node, std::size_t i, ir::ValueId condition,
-                 const std::pair<Binding, Binding>& outputs) {
-  const auto& [then, otherwise] = outputs;
+                 std::pair<Binding, Binding> outputs) {
+  Binding& then = outputs.first;
+  Binding& otherwise = outputs.second;
   for (const Binding& output : {then, otherwise}) {
     if (std::holds_alternative<Unavailable>(output)) return node.bind_output(i, output);
   }
