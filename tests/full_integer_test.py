@@ -18,7 +18,7 @@ import functools
 import json
 import sys
 
-from python_test import Program, networks_of, run_checks, skip
+from python_test import Program, networks_of, run_checks, session_options, skip
 
 TOLERANCE = 0.05
 
@@ -53,9 +53,7 @@ def write_samples(model, folder):
 
 
 def run_onnx(model, samples):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors
-    session = onnxruntime.InferenceSession(str(model), options)
+    session = onnxruntime.InferenceSession(str(model), session_options(onnxruntime))
     return session.run(None, {port.name: samples[port.name][:1] for port in session.get_inputs()})
 
 

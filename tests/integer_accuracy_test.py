@@ -21,7 +21,7 @@ import gzip
 import json
 import sys
 
-from python_test import Program, data_folder, run_checks, skip
+from python_test import Program, data_folder, run_checks, session_options, skip
 
 LOSS = 0.01
 
@@ -62,9 +62,7 @@ CASES = [
 
 
 def run_onnx(model, x):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors
-    session = onnxruntime.InferenceSession(str(model), options)
+    session = onnxruntime.InferenceSession(str(model), session_options(onnxruntime))
     return session.run(None, {session.get_inputs()[0].name: x})[0]
 
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,16 @@ def check_quantized_sizes(program, path, inputs, samples, folder):
         for size, x in inputs:
             found = program.run(folder / "q.onnx", [x], folder)[0]
             yield f"{weight_bits} bits, {size}", np.isfinite(found).all()
+
+
+def session_options(onnxruntime):
+    """Options of ONNX Runtime with errors alone in its log, and exact sums of int8: on x86 without
+    VNNI its integer kernels let them saturate, so that there it computes in float."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    if platform.machine() == "x86_64" and "vnni" not in pathlib.Path("/proc/cpuinfo").read_text():
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
 
 
 def data_folder(data):
