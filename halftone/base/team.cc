@@ -14,7 +14,7 @@
 #define HALFTONE_MAY_FORK
 #endif
 
-#include "halftone/base/thread_settings.h"
+#include "halftone/base/polling.h"
 
 namespace halftone::internal {
 namespace {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops and kernels of a thread may use, what one thread at a time may use, and waiting
-// without sleep.
+// What the loops and kernels of a thread may use, and what one thread at a time may use.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <string>
-#include <thread>
 
 #include "halftone/base/error.h"
 
@@ -58,34 +55,5 @@ class ExclusiveUse {
  private:
   std::atomic<bool>& used_;
 };
-
-/// Tells the processor that this thread polls.
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Lets another thread run. Beside other programs, Linux (6.6 and later) takes a whole time slice
-/// from a thread for that: where it took 1 ms or more, this is relax() for the next 50 ms.
-void yield_unless_busy() noexcept;
-
-/// Polls done() for some microseconds, by default less than the system needs to put a thread to
-/// sleep and wake it; not at all on a single core. @return whether it is done
-/// @param between  called after each vain try
-template <typename Done>
-bool spin_until(Done&& done, std::chrono::microseconds limit = std::chrono::microseconds(10),
-                void (*between)() = yield_unless_busy) {
-  static const bool is_single_core = std::thread::hardware_concurrency() < 2;
-  const auto end =
-      std::chrono::steady_clock::now() + (is_single_core ? std::chrono::microseconds(0) : limit);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() >= end) return done();
-    between();
-  }
-  return true;
-}
 
 }  // namespace halftone

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include "halftone/base/memory.h"
@@ -63,22 +62,6 @@ TEST(ThreadSettings, LimitAPieceOfMemory) {
   expect_error(ErrorKind::kMemory,
                "values: 1000 bytes of memory are needed, the limit of the context is 999",
                [] { require_memory(1000, "values"); });
-}
-
-int vain_tries = 0;
-
-TEST(SpinUntil, TriesAgainUntilItIsDone) {
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "a single core does not spin";
-  vain_tries = 0;
-  const auto count = [] { ++vain_tries; };
-  EXPECT_TRUE(spin_until([] { return vain_tries == 3; }, std::chrono::minutes(1), count));
-  EXPECT_EQ(vain_tries, 3);
-}
-
-TEST(SpinUntil, GivesUpWhenItsTimeIsOver) {
-  const auto limit = std::chrono::microseconds(20);
-  EXPECT_FALSE(spin_until([] { return false; }, limit));
-  EXPECT_FALSE(spin_until([] { return false; }, limit, relax));
 }
 
 }  // namespace

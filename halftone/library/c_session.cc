@@ -2,6 +2,7 @@
 // Sessions of the C API.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>

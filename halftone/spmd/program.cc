@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
+#include "halftone/base/polling.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/spmd/remote.h"
 #include "halftone/spmd/rounds.h"

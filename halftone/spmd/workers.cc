@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "halftone/base/thread_settings.h"
+#include "halftone/base/polling.h"
 #include "halftone/spmd/errors.h"
 
 namespace halftone::spmd::internal {

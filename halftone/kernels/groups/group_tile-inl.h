@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a block of packed weights with several rows of activations: the codes become bytes
-// in the first-level cache, which one kernel of bytes then reads for all rows.
+// Products of a block of packed weights with several rows of activations, by one kernel of bytes:
+// codes become these in registers, again for each few rows, or once in the first-level cache.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_GROUPS_GROUP_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_GROUPS_GROUP_TILE_INL_H_
