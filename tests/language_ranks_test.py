@@ -59,7 +59,8 @@ def test_answers(folder: str) -> None:
         same_on_ranks(folder, "generate", *model, *PROMPT)
         same_on_ranks(folder, "generate", *model, *PROMPT, "--temperature", "1", "--seed", "3",
                       "--cache", "int8")
-        same_on_ranks(folder, "eval", *model, "--text", str(text), "--json", "--limit", "64")
+        same_on_ranks(folder, "eval", *model, "--text", str(text), "--json", "--windows",
+                      "1")
         same_on_ranks(folder, "embed", *model, "-p", "Once upon a time", "-p", "Lily")
     lines = Path(folder) / "prompts.jsonl"
     lines.write_text("".join(json.dumps({"prompt": prompt}) + "\n"
