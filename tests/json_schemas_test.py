@@ -59,6 +59,31 @@ WRITTEN = [
     {"type": ["array", "null"], "prefixItems": [{"type": "string"}, {"type": "integer"}],
      "items": False, "minItems": 1},
     {"const": {"a": [1, 2.5, "é\n\"", None, True]}},
+    # What zod, Pydantic and typify write.
+    {"type": "object", "properties": {
+        "mail": {"type": "string", "format": "email", "pattern":
+                 r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+"
+                 r"[A-Za-z]{2,}$"},
+        "span": {"type": "string", "format": "duration", "pattern":
+                 r"^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?"
+                 r"(\d+([.,]\d+)?S)?)?)$"},
+        "host": {"type": "string", "pattern":
+                 r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9]"
+                 r"(?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$"},
+        "base64": {"type": "string", "contentEncoding": "base64", "pattern":
+                   r"^$|^(?:[0-9a-zA-Z+/]{4})*(?:(?:[0-9a-zA-Z+/]{2}==)|(?:[0-9a-zA-Z+/]{3}=))?$"},
+        "word": {"type": "string", "allOf": [{"pattern": "^a.*"}, {"pattern": ".*z$"}]},
+        "slug": {"type": "string", "pattern": "^[a-z0-9]+(?:-[a-z0-9]+)*$", "minLength": 3,
+                 "maxLength": 20},
+        "tags": {"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": True},
+        "never": {"not": {}},
+        "password": {"type": "string", "minLength": 8, "maxLength": 12,
+                     "pattern": r"^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[@$!%*?&])[A-Za-z\d@$!%*?&]+$"}},
+     "required": ["mail", "span", "host", "base64", "word", "slug", "tags", "password"],
+     "additionalProperties": False},
+    {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id", "x-a"],
+     "patternProperties": {"^x-": {"type": "boolean"}, "^.{5,}$": {"enum": [True, None]}},
+     "additionalProperties": {"type": "string", "not": {"enum": ["", "a"]}}},
     {},
     True,
 ]
@@ -73,16 +98,17 @@ def random_schema(rng: random.Random, depth: int) -> dict | bool:
 
 def string(rng: random.Random, _depth: int) -> dict:
     schema = {"type": "string"}
-    kind = rng.randrange(4)
-    if kind == 1:
+    kind = rng.randrange(6)
+    if kind in (1, 5):
         schema["minLength"] = rng.randrange(4)
         schema["maxLength"] = schema["minLength"] + rng.randrange(9)
     elif kind == 2:
         schema["format"] = rng.choice(
             ["date", "time", "date-time", "uuid", "email", "ipv4", "hostname", "uri", "color"])
-    elif kind == 3:
+    if kind in (3, 5):
         schema["pattern"] = rng.choice(
-            [r"^\d+(\.\d+)?$", "^[a-zà-ü]{1,4}$", r"^(foo|ba[rz]){2}$", "x", "^a", "z$", r"^\S+\s?$",
+            ["^(?!ab)[a-c]*$", "^(?=.*b)[a-c]*$", "^a*(?:b(?!c)[a-c])?$", "(^a)|(b$)",
+             r"^\d+(\.\d+)?$", "^[a-zà-ü]{1,4}$", r"^(foo|ba[rz]){2}$", "x", "^a", "z$", r"^\S+\s?$",
              r"^[^\d\"\\]{2}$", r"^\W\w\D$", ".", r"^\+?[1-9][0-9 -]{3,6}$", "^(?:a|b|)c*$"])
     return schema
 
@@ -102,6 +128,10 @@ def values(rng: random.Random, _depth: int) -> dict:
     some = [1, -2, 2.5, "a", "b c", "\"", "\u20ac", True, False, None, [], {"x": 1}, [1, "y"]]
     if rng.random() < 0.3:
         return {"const": rng.choice(some)}
+    if rng.random() < 0.2:
+        return {"enum": ["a", "bc", 4, *some], "minLength": 2, "maximum": 3}
+    if rng.random() < 0.2:
+        return {"enum": some, "not": {"enum": some[:4]}}
     return {"enum": rng.sample(some, rng.randint(1, 5))}
 
 
@@ -110,6 +140,17 @@ def obj(rng: random.Random, depth: int) -> dict:
                        rng.randrange(5))
     schema = {"type": "object",
               "properties": {name: random_schema(rng, depth - 1) for name in names}}
+    if rng.random() < 0.3:
+        schema["patternProperties"] = {
+            pattern: rng.choice([True, {"type": "string"}, {"type": ["string", "null"]}])
+            for pattern in rng.sample(["^a", "b", "^.$", "e$"], rng.randint(1, 3))}
+        schema["properties"] = {}
+        names = []
+    if names and rng.random() < 0.2:
+        schema["minProperties"] = 1
+    if not names and rng.random() < 0.3:
+        schema["propertyNames"] = rng.choice([{"maxLength": 3}, {"pattern": "^[a-e]+$"}])
+        schema["additionalProperties"] = True
     schema["required"] = [name for name in names if rng.random() < 0.5]
     if rng.random() < 0.3:
         schema["additionalProperties"] = rng.choice([False, True, random_schema(rng, depth - 1)])
@@ -118,6 +159,9 @@ def obj(rng: random.Random, depth: int) -> dict:
 
 def array(rng: random.Random, depth: int) -> dict:
     schema = {"type": "array"}
+    if rng.random() < 0.15:
+        return {"items": {"enum": rng.sample([1, "a", None, True, [], "b"], 4)},
+                "uniqueItems": True, "minItems": rng.randrange(3)}
     if rng.random() < 0.4:
         schema["prefixItems"] = [random_schema(rng, depth - 1) for _ in range(rng.randint(1, 3))]
     if rng.random() < 0.8:
@@ -134,7 +178,8 @@ def branches(rng: random.Random, depth: int) -> dict:
         return {"anyOf": schemas}
     first = obj(rng, depth)
     second = {"properties": {"extra": random_schema(rng, depth - 1)}, "required": ["extra"]}
-    first.pop("additionalProperties", None)
+    for key in ("additionalProperties", "propertyNames"):
+        first.pop(key, None)
     return {"allOf": [first, second]}
 
 

@@ -33,6 +33,7 @@ using Choices = std::vector<Sequence>;
 struct CharacterRange {
   char32_t first = 0;
   char32_t last = 0;
+  auto operator<=>(const CharacterRange&) const = default;
 };
 
 inline constexpr char32_t kLastCharacter = 0x10FFFF;

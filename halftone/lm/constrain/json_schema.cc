@@ -20,42 +20,10 @@
 namespace halftone::lm {
 namespace {
 
-/// Keywords that would rule out what a grammar gives.
-constexpr std::array<std::string_view, 11> kUnsupportedKeywords{"not",
-                                                                "if",
-                                                                "then",
-                                                                "else",
-                                                                "dependentRequired",
-                                                                "dependencies",
-                                                                "dependentSchemas",
-                                                                "contains",
-                                                                "$dynamicRef",
-                                                                "$recursiveRef",
-                                                                "unevaluatedItems"};
-
-/// Keywords beside which a reference or a choice of branches has to be merged.
-constexpr std::array<std::string_view, 26> kConstraints{"type",          "enum",
-                                                        "const",         "properties",
-                                                        "required",      "items",
-                                                        "minItems",      "maxItems",
-                                                        "prefixItems",   "additionalProperties",
-                                                        "minLength",     "maxLength",
-                                                        "pattern",       "format",
-                                                        "minimum",       "maximum",
-                                                        "allOf",         "anyOf",
-                                                        "oneOf",         "exclusiveMinimum",
-                                                        "multipleOf",    "uniqueItems",
-                                                        "minProperties", "exclusiveMaximum",
-                                                        "propertyNames", "patternProperties"};
-
+/// Whether a reference or a choice of branches beside the other keywords has to be merged.
 bool has_constraints(const Schema& schema) {
-  const auto has = [&](auto key) { return schema.contains(key); };
-  return std::ranges::any_of(kConstraints, has) || std::ranges::any_of(kUnsupportedKeywords, has);
-}
-
-Schema without(Schema schema, std::string_view key) {
-  schema.erase(std::string(key));
-  return schema;
+  return std::ranges::any_of(schema.items(),
+                             [](const auto& each) { return is_constraint(each.key()); });
 }
 
 /// The parts of a JSON pointer in a fragment of a URI (RFC 6901, section 6).
@@ -76,7 +44,16 @@ std::string unescaped_pointer(const std::string& reference) {
 class SchemaReader {
  public:
   SchemaReader(const Schema& root, Grammar& grammar)
-      : root_(root), grammar_(grammar), json_(grammar) {}
+      : root_(root),
+        grammar_(grammar),
+        json_(grammar),
+        scope_{grammar_, json_, sets_,
+               [this](const Schema& schema, const std::string& where) {
+                 return choices_of(schema, where);
+               },
+               [this](const Schema& schema, const std::string& where) {
+                 return flat(schema, where, 0);
+               }} {}
 
   Choices operator()() { return choices_of(root_, "#"); }
 
@@ -131,24 +108,16 @@ class SchemaReader {
   Choices of_flat(const Schema& schema, const std::string& where) {
     if (schema.is_boolean()) return schema == true ? json_.value() : Choices{};
     check_keywords(schema, where);
+    if (schema.contains("not")) return of_flat(without_not(scope_, schema, where), where);
     if (schema.contains("anyOf")) return of_branches(schema, "anyOf", where);
     if (schema.contains("oneOf")) return of_branches(schema, "oneOf", where);
-    if (schema.contains("const")) return of_values(schema, Schema::array({schema["const"]}), where);
-    if (schema.contains("enum")) return of_values(schema, schema["enum"], where);
+    const Schema values = allowed_values(scope_, schema, where);
+    if (!values.is_null()) return of_values(values);
     const std::vector<std::string> types = types_of(schema, where);
     if (types.empty() && !schema.contains("type")) return json_.value();
     std::vector<Choices> all;
     for (const std::string& type : types) all.push_back(of_type(schema, type, where));
     return Grammar::either(std::move(all));
-  }
-  static void check_keywords(const Schema& schema, const std::string& where) {
-    for (const std::string_view key : kUnsupportedKeywords) {
-      if (schema.contains(key)) schema_unsupported(where, "'" + std::string(key) + "'");
-    }
-    const bool is_open = schema.value("additionalProperties", Schema(false)) != false;
-    if (schema.contains("unevaluatedProperties") && is_open) {
-      schema_unsupported(where, "'unevaluatedProperties' beside 'additionalProperties'");
-    }
   }
   Choices of_branches(const Schema& schema, const std::string& key, const std::string& where) {
     const Schema& branches = schema[key];
@@ -167,51 +136,45 @@ class SchemaReader {
     if (key == "oneOf") check_disjoint(whole, where);
     return Grammar::either(std::move(all));
   }
-  static void check_disjoint(const std::vector<Schema>& branches, const std::string& where) {
+  /// Whether both are strings, of which none are in both.
+  bool are_disjoint_strings(const Schema& a, const Schema& b, const std::string& where) {
+    const auto is_string = [&](const Schema& schema) {
+      return schema.is_object() && schema.value("type", Schema()) == "string" &&
+             !schema.contains("anyOf") && !schema.contains("oneOf") && !schema.contains("not");
+    };
+    return is_string(a) && is_string(b) &&
+           sets_.is_none(sets_.both({string_set(scope_, a, where), string_set(scope_, b, where)}));
+  }
+  void check_disjoint(const std::vector<Schema>& branches, const std::string& where) {
     for (std::size_t i = 0; i < branches.size(); ++i) {
       for (std::size_t j = i + 1; j < branches.size(); ++j) {
         if (are_disjoint(branches[i], branches[j])) continue;
+        if (are_disjoint_strings(branches[i], branches[j], where)) continue;
         schema_unsupported(where, "'oneOf' whose branches " + std::to_string(i) + " and " +
                                       std::to_string(j) +
                                       " a value may fit both (use 'anyOf'): it");
       }
     }
   }
-  Choices of_values(const Schema& schema, const Schema& values, const std::string& where) {
-    if (!values.is_array()) fail_schema(where, "enum: expected a list, found " + values.dump());
-    Schema others = without(without(without(schema, "type"), "enum"), "const");
-    if (has_constraints(others)) {
-      schema_unsupported(where, "'enum' or 'const' beside '" + first_constraint(others) + "'");
-    }
-    const std::vector<std::string> types = types_of(schema, where);
+  Choices of_values(const Schema& values) {
     Choices all;
-    for (const Schema& value : values) {
-      const bool fits = !schema.contains("type") || std::ranges::any_of(types, [&](auto& type) {
-        return is_of_type(value, type);
-      });
-      if (fits) all.push_back(grammar_.text(value.dump())[0]);
-    }
+    for (const Schema& each : values) all.push_back(grammar_.text(each.dump())[0]);
     return all;
   }
-  static std::string first_constraint(const Schema& schema) {
-    return std::string(
-        *std::ranges::find_if(kConstraints, [&](auto key) { return schema.contains(key); }));
-  }
   Choices of_type(const Schema& schema, const std::string& type, const std::string& where) {
-    const SchemaScope scope{grammar_, json_, [this](const Schema& inner, const std::string& place) {
-                              return choices_of(inner, place);
-                            }};
-    if (type == "object") return object_choices(scope, schema, where);
-    if (type == "array") return array_choices(scope, schema, where);
-    if (type == "string") return string_choices(scope, schema, where);
+    if (type == "object") return object_choices(scope_, schema, where);
+    if (type == "array") return array_choices(scope_, schema, where);
+    if (type == "string") return string_choices(scope_, schema, where);
     if (type == "boolean") return Grammar::either({grammar_.text("true"), grammar_.text("false")});
     if (type == "null") return grammar_.text("null");
-    return number_choices(scope, schema, where, type == "integer");
+    return number_choices(scope_, schema, where, type == "integer");
   }
 
   const Schema& root_;
   Grammar& grammar_;
   JsonRules json_;
+  RegularSets sets_;
+  const SchemaScope scope_;
   std::map<std::string, Symbol> references_;
   std::size_t depth_ = 0;
 };

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <string_view>
-
-#include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
 namespace {
@@ -109,36 +106,6 @@ Choices JsonRules::characters(std::vector<CharacterRange> ranges) const {
 
 Choices JsonRules::quoted(Choices content) const {
   return grammar_.sequence({grammar_.text("\""), std::move(content), grammar_.text("\"")});
-}
-
-Choices JsonRules::all_but_texts(const std::vector<std::string>& texts) const {
-  // By each beginning of a text, the characters that go on with a text.
-  std::map<std::string, std::vector<char32_t>> next;
-  for (const std::string& text : texts) {
-    std::string front;
-    for_each_character(text, [&](char32_t character, std::string_view bytes) {
-      next[front].push_back(character);
-      front += bytes;
-    });
-    next[front];
-  }
-  const Choices any = grammar_.repeat(characters({{0, kLastCharacter}}), 0, kUnbounded);
-  std::map<std::string, Symbol> rules;
-  for (const auto& [front, unused] : next) rules.emplace(front, grammar_.declare(""));
-  for (const auto& [front, follow] : next) {
-    std::vector<CharacterRange> taken;
-    std::vector<Choices> choices;
-    for (const char32_t character : follow) {
-      taken.push_back({character, character});
-      choices.push_back(grammar_.sequence(
-          {characters({{character, character}}), Choices{{rules.at(front + to_utf8(character))}}}));
-    }
-    choices.push_back(grammar_.sequence({characters(all_but(taken)), any}));
-    const bool is_text = std::ranges::count(texts, front) > 0;
-    if (!is_text) choices.push_back({{}});
-    grammar_.define(rules.at(front), Grammar::either(std::move(choices)));
-  }
-  return next.empty() ? any : Choices{{rules.at("")}};
 }
 
 Choices JsonRules::member(Choices key, Choices value) const {

@@ -33,8 +33,6 @@ class JsonRules {
   [[nodiscard]] Choices characters(std::vector<CharacterRange> ranges) const;
   /// A string with this content.
   [[nodiscard]] Choices quoted(Choices content) const;
-  /// The content of any string but these.
-  [[nodiscard]] Choices all_but_texts(const std::vector<std::string>& texts) const;
   [[nodiscard]] Choices member(Choices key, Choices value) const;
   /// "{", "[" with white space behind, and the like.
   [[nodiscard]] Choices sign(std::string_view text) const;

@@ -16,12 +16,10 @@
 namespace halftone::lm {
 namespace {
 
-using Ranges = std::vector<CharacterRange>;
-
 constexpr char32_t kLastAscii = 0x7F;
 
 /// The ranges of \d, \w and \s.
-Ranges named_class(char letter) {
+CharacterRanges named_class(char letter) {
   switch (letter) {
     case 'd':
       return {{U'0', U'9'}};
@@ -32,95 +30,76 @@ Ranges named_class(char letter) {
   }
 }
 
-Ranges within_ascii(Ranges ranges) {
+CharacterRanges within_ascii(CharacterRanges ranges) {
   std::erase_if(ranges, [](const CharacterRange& each) { return each.first > kLastAscii; });
   for (CharacterRange& each : ranges) each.last = std::min(each.last, kLastAscii);
   return ranges;
 }
 
+/// What a pattern says.
+struct Expression {
+  enum class Kind : std::uint8_t {
+    kCharacters,
+    kSequence,
+    kEither,
+    kRepeat,
+    kStart,  ///< "^"
+    kEnd,    ///< "$"
+    kAhead   ///< look-ahead
+  };
+  Kind kind = Kind::kCharacters;
+  std::vector<Expression> parts{};
+  CharacterRanges ranges{};
+  std::size_t least = 0;  ///< repetitions
+  std::size_t most = 0;
+  bool is_negated = false;    ///< look-ahead for what must not follow
+  bool looks_around = false;  ///< what it takes depends on what is around it
+  bool may_be_empty = false;
+};
+
+bool is_zero_width(const Expression& each) {
+  return each.kind == Expression::Kind::kStart || each.kind == Expression::Kind::kEnd ||
+         each.kind == Expression::Kind::kAhead;
+}
+
+bool looks_around(const std::vector<Expression>& parts) {
+  return std::ranges::any_of(parts, &Expression::looks_around);
+}
+
+Expression sequence_of(std::vector<Expression> parts) {
+  const bool looks = looks_around(parts);
+  const bool may_be_empty = std::ranges::all_of(parts, &Expression::may_be_empty);
+  return {.kind = Expression::Kind::kSequence,
+          .parts = std::move(parts),
+          .looks_around = looks,
+          .may_be_empty = may_be_empty};
+}
+
+Expression either_of(std::vector<Expression> parts) {
+  const bool looks = looks_around(parts);
+  const bool may_be_empty = std::ranges::any_of(parts, &Expression::may_be_empty);
+  return {.kind = Expression::Kind::kEither,
+          .parts = std::move(parts),
+          .looks_around = looks,
+          .may_be_empty = may_be_empty};
+}
+
+Expression zero_width(Expression::Kind kind) {
+  return {.kind = kind, .looks_around = true, .may_be_empty = true};
+}
+
 class PatternReader {
  public:
-  PatternReader(Grammar& grammar, std::string_view pattern, const CharacterChoices& characters)
-      : grammar_(grammar), pattern_(pattern), characters_(characters) {}
+  explicit PatternReader(std::string_view pattern) : pattern_(pattern) {}
 
-  Choices operator()(const LengthBounds& lengths) {
-    std::vector<Choices> all;
-    do {
-      std::vector<Part> parts;
-      const Part any{{characters_({{0, kLastCharacter}}), 1, 1}, 0, kUnbounded};
-      if (!takes('^')) parts.push_back(any);
-      for (Part& each : sequence()) parts.push_back(std::move(each));
-      if (!takes('$')) parts.push_back(any);
-      if (narrow(parts, lengths)) all.push_back(joined(std::move(parts)).choices);
-    } while (takes('|'));
+  /// The choices between "|" outside of groups.
+  std::vector<Expression> operator()() {
+    std::vector<Expression> all = choices();
     if (!is_end()) fail_at("expected the end", ErrorKind::kFormat);
-    return Grammar::either(std::move(all));
+    return all;
   }
 
  private:
-  /// Texts with their lengths.
-  struct Piece {
-    Choices choices;
-    std::size_t least = 0;
-    std::size_t most = 0;
-  };
-  /// A piece that is repeated.
-  struct Part {
-    Piece piece;
-    std::size_t least = 1;
-    std::size_t most = 1;
-  };
-
-  static std::size_t sum(std::size_t a, std::size_t b) {
-    return a == kUnbounded || b > kUnbounded - a ? kUnbounded : a + b;
-  }
-  static std::size_t product(std::size_t a, std::size_t b) {
-    return a != 0 && b > kUnbounded / a ? kUnbounded : a * b;
-  }
-  Piece repetition(Part part) {
-    return {grammar_.repeat(std::move(part.piece.choices), part.least, part.most),
-            product(part.piece.least, part.least), product(part.piece.most, part.most)};
-  }
-  Piece joined(std::vector<Part> parts) {
-    Piece all;
-    std::vector<Choices> choices;
-    for (Part& each : parts) {
-      Piece piece =
-          each.least == 1 && each.most == 1 ? std::move(each.piece) : repetition(std::move(each));
-      choices.push_back(std::move(piece.choices));
-      all.least = sum(all.least, piece.least);
-      all.most = sum(all.most, piece.most);
-    }
-    all.choices = grammar_.sequence(std::move(choices));
-    return all;
-  }
-  /// Has parts follow lengths by the one repeated character whose number is free.
-  /// @return  whether there are such texts
-  bool narrow(std::vector<Part>& parts, const LengthBounds& lengths) const {
-    std::size_t least = 0;
-    std::size_t most = 0;
-    Part* free = nullptr;
-    bool is_one = true;
-    for (Part& each : parts) {
-      const std::size_t longest = product(each.piece.most, each.most);
-      if (product(each.piece.least, each.least) != longest) {
-        is_one = is_one && free == nullptr && each.piece.least == 1 && each.piece.most == 1;
-        free = &each;
-      }
-      least = sum(least, product(each.piece.least, each.least));
-      most = sum(most, longest);
-    }
-    if (least >= lengths.least && most <= lengths.most) return true;
-    if (most < lengths.least || least > lengths.most) return false;
-    if (free == nullptr || !is_one) {
-      unsupported("a length, which more than one repeated part would have to follow,");
-    }
-    const std::size_t others = least - free->least;
-    free->least = std::max(free->least, lengths.least - std::min(lengths.least, others));
-    if (lengths.most != kUnbounded) free->most = std::min(free->most, lengths.most - others);
-    return free->least <= free->most;
-  }
-
   [[nodiscard]] bool is_end() const { return at_ == pattern_.size(); }
   [[nodiscard]] bool sees(char sign) const { return !is_end() && pattern_[at_] == sign; }
   bool takes(char sign) {
@@ -140,32 +119,34 @@ class PatternReader {
     fail_at(what + " is not supported in what a model is to write", ErrorKind::kUnsupported);
   }
 
-  Piece either() {
-    std::vector<Choices> all;
-    Piece any{{}, kUnbounded, 0};
+  std::vector<Expression> choices() {
+    std::vector<Expression> all;
     do {
-      Piece piece = joined(sequence());
-      all.push_back(std::move(piece.choices));
-      any.least = std::min(any.least, piece.least);
-      any.most = std::max(any.most, piece.most);
+      std::vector<Expression> parts;
+      while (!is_end() && !sees('|') && !sees(')')) parts.push_back(repeated());
+      all.push_back(sequence_of(std::move(parts)));
     } while (takes('|'));
-    any.choices = Grammar::either(std::move(all));
-    return any;
+    return all;
   }
-  std::vector<Part> sequence() {
-    std::vector<Part> parts;
-    while (!is_end() && !sees('|') && !sees(')') && !sees('$')) parts.push_back(repeated());
-    return parts;
-  }
-  Part repeated() {
-    Part part{atom()};
-    bool is_repeated = false;
-    while (const auto bounds = repeat_bounds()) {
-      (void)takes('?');  // which text is found first does not matter here
-      if (std::exchange(is_repeated, true)) part = {repetition(std::move(part))};
-      std::tie(part.least, part.most) = *bounds;
+  Expression repeated() {
+    Expression what = atom();
+    const auto bounds = repeat_bounds();
+    if (!bounds) return what;
+    (void)takes('?');  // which text is found first does not matter here
+    const auto [least, most] = *bounds;
+    const bool looks = what.looks_around;
+    if (looks && most > kMaxLooks) {
+      unsupported("look-ahead, '^' or '$' in what is repeated more than 100 times");
     }
-    return part;
+    const bool may_be_empty = what.may_be_empty || least == 0;
+    std::vector<Expression> parts;
+    parts.push_back(std::move(what));
+    return {.kind = Expression::Kind::kRepeat,
+            .parts = std::move(parts),
+            .least = least,
+            .most = most,
+            .looks_around = looks,
+            .may_be_empty = may_be_empty};
   }
   std::optional<std::pair<std::size_t, std::size_t>> repeat_bounds() {
     if (takes('*')) return {{0, kUnbounded}};
@@ -191,35 +172,46 @@ class PatternReader {
     return number;
   }
 
-  Piece atom() {
+  Expression atom() {
+    if (takes('^')) return zero_width(Expression::Kind::kStart);
+    if (takes('$')) return zero_width(Expression::Kind::kEnd);
     if (takes('(')) return group();
-    return {characters_(character_class()), 1, 1};
+    return {.ranges = character_class()};
   }
-  Ranges character_class() {
+  CharacterRanges character_class() {
     if (takes('[')) return bracket_class();
     if (takes('.')) return all_but({{U'\n', U'\n'}, {U'\r', U'\r'}, {0x2028, 0x2029}});
     if (takes('\\')) return escape();
-    if (sees('^')) unsupported("'^' that is not in front");
     if (sees('*') || sees('+') || sees('?') || sees('{')) {
       fail_at("expected something to repeat", ErrorKind::kFormat);
     }
     const char32_t character = next_character();
     return {{character, character}};
   }
-  Piece group() {
-    if (takes("?")) {
-      const bool is_plain = takes(":") || takes("P<") || (takes("<") && !sees('=') && !sees('!'));
-      if (!is_plain) unsupported("look-around");
-      if (pattern_[at_ - 1] == '<') {
-        at_ = std::min(pattern_.find('>', at_), pattern_.size() - 1) + 1;
-      }
-    }
+  Expression group() {
+    const bool is_negated = takes("?!");
+    const bool is_ahead = is_negated || takes("?=");
+    if (!is_ahead && takes("?")) skip_name();
     if (++depth_ > Grammar::kMaxDepth) unsupported("nesting of more than 100 groups");
-    Piece inside = either();
+    Expression inside = either_of(choices());
     --depth_;
-    if (sees('$')) unsupported("'$' that is not at the end");
     if (!takes(')')) fail_at("expected ')'", ErrorKind::kFormat);
-    return inside;
+    if (!is_ahead) return inside;
+    if (++num_looks_ > kMaxLooks) unsupported("look-ahead more than 100 times");
+    Expression ahead = zero_width(Expression::Kind::kAhead);
+    ahead.is_negated = is_negated;
+    ahead.parts.push_back(std::move(inside));
+    return ahead;
+  }
+  /// Of a group, behind "?".
+  void skip_name() {
+    if (takes(":")) return;
+    if (sees('<') &&
+        (pattern_.substr(at_).starts_with("<=") || pattern_.substr(at_).starts_with("<!"))) {
+      unsupported("look-behind");
+    }
+    if (!takes("P<") && !takes("<")) unsupported("a group with flags");
+    at_ = std::min(pattern_.find('>', at_), pattern_.size() - 1) + 1;
   }
   char32_t next_character() {
     if (is_end()) fail_at("expected a character, found the end", ErrorKind::kFormat);
@@ -227,12 +219,12 @@ class PatternReader {
     at_ += utf8_length(rest);
     return utf8_code_point(rest);
   }
-  Ranges bracket_class() {
+  CharacterRanges bracket_class() {
     const bool is_negated = takes('^');
     bool is_ascii = false;
-    Ranges ranges;
+    CharacterRanges ranges;
     while (!sees(']')) {
-      const Ranges low = class_item(is_ascii);
+      const CharacterRanges low = class_item(is_ascii);
       const bool is_range = low.size() == 1 && low[0].first == low[0].last && sees('-') &&
                             at_ + 1 < pattern_.size() && pattern_[at_ + 1] != ']';
       if (!is_range) {
@@ -240,7 +232,7 @@ class PatternReader {
         continue;
       }
       ++at_;
-      const Ranges high = class_item(is_ascii);
+      const CharacterRanges high = class_item(is_ascii);
       if (high.size() != 1 || high[0].first < low[0].first || high[0].first != high[0].last) {
         fail_at("expected a range in order", ErrorKind::kFormat);
       }
@@ -251,7 +243,7 @@ class PatternReader {
     return is_negated && is_ascii ? within_ascii(ranges) : ranges;
   }
   /// @param is_ascii  set if the item is a class that flavours understand differently
-  Ranges class_item(bool& is_ascii) {
+  CharacterRanges class_item(bool& is_ascii) {
     if (!takes('\\')) {
       const char32_t character = next_character();
       return {{character, character}};
@@ -261,7 +253,7 @@ class PatternReader {
     if (takes('b')) return {{U'\b', U'\b'}};
     return escape();
   }
-  Ranges escape() {
+  CharacterRanges escape() {
     if (is_end()) fail_at("expected a character, found the end", ErrorKind::kFormat);
     const char letter = pattern_[at_];
     if (std::string_view("dws").find(letter) != std::string_view::npos) {
@@ -305,19 +297,118 @@ class PatternReader {
     return static_cast<char32_t>(number);
   }
 
-  Grammar& grammar_;
+  static constexpr std::size_t kMaxLooks = 100;
+
   std::string_view pattern_;
-  const CharacterChoices& characters_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
+  std::size_t num_looks_ = 0;
+};
+
+/// Makes sets of expressions: of each, the texts that it takes and that go on with one of a set,
+/// since look-ahead rules out some of these.
+class ExpressionSets {
+ public:
+  explicit ExpressionSets(RegularSets& sets) : sets_(sets) {}
+
+  /// The texts in which it finds something.
+  RegularSets::Id found(const Expression& expression) {
+    const auto any = sets_.characters({{0, kLastCharacter}});
+    const auto at_start = set_of(expression, sets_.all(), Place::kStart);
+    const auto later = set_of(expression, sets_.all(), Place::kWithin);
+    if (at_start == later) return sets_.sequence(sets_.all(), later);
+    return sets_.either({at_start, sets_.sequence(sets_.repeat(any, 1, kUnbounded), later)});
+  }
+
+ private:
+  using Id = RegularSets::Id;
+  using Kind = Expression::Kind;
+  enum class Place : std::uint8_t { kStart, kMaybeStart, kWithin };
+
+  Id set_of(const Expression& expression, Id next, Place place) {
+    if (++num_sets_ > RegularSets::kMaxWork) {
+      unsupported("look-ahead, '^' or '$' in what is repeated as often");
+    }
+    switch (expression.kind) {
+      case Kind::kCharacters:
+        return sets_.sequence(sets_.characters(expression.ranges), next);
+      case Kind::kSequence:
+        return sequence(expression, next, place);
+      case Kind::kEither:
+        return either(expression, next, place);
+      case Kind::kRepeat:
+        return repeated(expression, next, place);
+      case Kind::kStart:
+        if (place == Place::kMaybeStart) {
+          unsupported("'^' behind what may be empty");
+        }
+        return place == Place::kStart ? next : sets_.none();
+      case Kind::kEnd:
+        return sets_.both({sets_.empty(), next});
+      case Kind::kAhead:
+        break;
+    }
+    return ahead(expression, next, place);
+  }
+  Id ahead(const Expression& expression, Id next, Place place) {
+    const Id seen = set_of(expression.parts[0], sets_.all(), place);
+    return sets_.both({expression.is_negated ? sets_.all_but(seen) : seen, next});
+  }
+  static Place behind(const Expression& expression, Place place) {
+    if (place == Place::kWithin || is_zero_width(expression)) return place;
+    return expression.may_be_empty ? Place::kMaybeStart : Place::kWithin;
+  }
+  Id sequence(const Expression& expression, Id next, Place place) {
+    std::vector<Place> places;
+    for (const Expression& each : expression.parts) {
+      places.push_back(place);
+      place = behind(each, place);
+    }
+    for (std::size_t i = places.size(); i-- > 0;) {
+      next = set_of(expression.parts[i], next, places[i]);
+    }
+    return next;
+  }
+  Id either(const Expression& expression, Id next, Place place) {
+    const Id behind_each = expression.looks_around ? next : sets_.empty();
+    std::vector<Id> all;
+    for (const Expression& each : expression.parts) {
+      all.push_back(set_of(each, behind_each, place));
+    }
+    const Id any = sets_.either(std::move(all));
+    return expression.looks_around ? any : sets_.sequence(any, next);
+  }
+  Id repeated(const Expression& expression, Id next, Place place) {
+    const Expression& what = expression.parts[0];
+    if (!expression.looks_around) {
+      const Id once = set_of(what, sets_.empty(), place);
+      return sets_.sequence(sets_.repeat(once, expression.least, expression.most), next);
+    }
+    Id all = next;
+    for (std::size_t i = expression.most; i-- > 0;) {
+      const Id once = set_of(what, all, i == 0 ? place : behind(what, place));
+      all = i < expression.least ? once : sets_.either({once, next});
+    }
+    return all;
+  }
+
+  [[noreturn]] static void unsupported(const std::string& what) {
+    fail(ErrorKind::kUnsupported, what + " is not supported in what a model is to write");
+  }
+
+  RegularSets& sets_;
+  std::size_t num_sets_ = 0;
 };
 
 }  // namespace
 
-Choices pattern_choices(Grammar& grammar, std::string_view pattern,
-                        const CharacterChoices& characters, const LengthBounds& lengths) {
+RegularSets::Id pattern_set(RegularSets& sets, std::string_view pattern) {
   check_utf8(pattern);
-  return PatternReader(grammar, pattern, characters)(lengths);
+  std::vector<RegularSets::Id> all;
+  for (const Expression& each : PatternReader(pattern)()) {
+    all.push_back(ExpressionSets(sets).found(each));
+  }
+  return sets.either(std::move(all));
 }
 
 }  // namespace halftone::lm

@@ -9,10 +9,11 @@ namespace {
 
 Grammar grammar_of_pattern(std::string_view pattern) {
   Grammar grammar;
+  RegularSets sets;
   const Symbol root = grammar.declare("root");
-  grammar.define(root, pattern_choices(grammar, pattern, [&](std::vector<CharacterRange> ranges) {
-                   return grammar.characters(std::move(ranges));
-                 }));
+  grammar.define(root, sets.choices(pattern_set(sets, pattern), grammar, [&](auto ranges) {
+    return grammar.characters(std::move(ranges));
+  }));
   grammar.set_root(root);
   return grammar;
 }
@@ -45,24 +46,39 @@ TEST(Pattern, HasClassesGroupsAndCounts) {
   expect_pattern("^a{2}$", {"aa"}, {"a", "aaa"});
 }
 
+TEST(Pattern, LooksAhead) {
+  expect_pattern("^(?=.*b)[a-c]{2}$", {"ab", "bc"}, {"ac", "b", "abc"});
+  expect_pattern("^(?!foo|bar$)[a-z]+$", {"fo", "bars", "x"}, {"foo", "food", "bar"});
+  expect_pattern("a(?=b)", {"ab", "cabd"}, {"a", "ac"});
+  expect_pattern("^(?:a(?!b))?.$", {"ac", "b"}, {"ab"});
+  expect_pattern(R"(^P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?)?$)", {"P1D", "PT5M", "P2DT3H4M"},
+                 {"P", "PT", "P1", "P1DT"});
+  expect_pattern(R"(^(?!\.)(?!.*\.\.)([a-z.]*)[a-z]@([a-z]+\.)+[a-z]{2,}$)",
+                 {"a@b.cc", "a.b@c.d.ee"}, {".a@b.cc", "a..b@c.dd", "a.@b.cc", "a@b.c"});
+  expect_pattern("^(?=.{3,5}$)a*b*$", {"aab", "bbbbb"}, {"ab", "aaabbb", "aba"});
+}
+
+TEST(Pattern, HasEndsWithinGroups) {
+  expect_pattern("(^a$)|(^b$)", {"a", "b"}, {"ab", ""});
+  expect_pattern(R"(^(\d+|$))", {"", "1x"}, {"x"});
+  expect_pattern("^$|^(?:[a-z]{2}$|x)", {"", "ab", "xyz"}, {"a", "abc"});
+}
+
 TEST(Pattern, NamesWhatItDoesNotFollow) {
   const auto check = [](const char* pattern, ErrorKind kind, const char* message) {
     expect_error(kind, message, [&] { (void)grammar_of_pattern(pattern); });
   };
-  expect_error(ErrorKind::kUnsupported, "a length, which more than one repeated part", [] {
-    Grammar grammar;
-    (void)pattern_choices(
-        grammar, "^a*b*$",
-        [&](std::vector<CharacterRange> ranges) { return grammar.characters(std::move(ranges)); },
-        {0, 3});
-  });
-  check("(?=a)", ErrorKind::kUnsupported, "at 2: look-around is not supported");
-  check("(?<!a)b", ErrorKind::kUnsupported, "look-around");
+  check("(?<!a)b", ErrorKind::kUnsupported, "at 2: look-behind is not supported");
+  check("(?i)b", ErrorKind::kUnsupported, "a group with flags");
+  check("(?:(?!a).)*", ErrorKind::kUnsupported, "in what is repeated more than 100 times");
+  check("(?:(?:(?:(?:(?=a)a){99}){99}){99}){99}", ErrorKind::kUnsupported, "repeated as often");
+  check("a?^b", ErrorKind::kUnsupported, "'^' behind what may be empty");
   check(R"((a)\1)", ErrorKind::kUnsupported, "a reference to a group");
   check(R"(\bword)", ErrorKind::kUnsupported, "a border of a word");
   check(R"(\p{L})", ErrorKind::kUnsupported, "a class of Unicode");
-  check("a^b", ErrorKind::kUnsupported, "'^' that is not in front");
-  check("(a$)b", ErrorKind::kUnsupported, "'$' that is not at the end");
+  check("a^b", ErrorKind::kUsage, "expected a text that fits");
+  check("(a$)b", ErrorKind::kUsage, "expected a text that fits");
+  check("a**", ErrorKind::kFormat, "expected something to repeat");
   check(R"(\q)", ErrorKind::kUnsupported, "\\q");
   check("(a", ErrorKind::kFormat, "expected ')'");
   check("a)", ErrorKind::kFormat, "expected the end");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
+#include <bit>
+#include <map>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "halftone/lm/constrain/schema_parts.h"
@@ -27,17 +30,6 @@ std::vector<std::string> names_of(const Schema& schema, const std::string& where
   return names;
 }
 
-/// The properties of a schema, and those that are required without being named there.
-Schema all_properties(const Schema& schema, const std::vector<std::string>& required,
-                      const std::string& where) {
-  Schema all = schema.value("properties", Schema::object());
-  if (!all.is_object()) fail_schema(where, "properties: expected an object, found " + all.dump());
-  for (const std::string& name : required) {
-    if (!all.contains(name)) all[name] = schema.value("additionalProperties", Schema(true));
-  }
-  return all;
-}
-
 /// Members in order. What may follow them comes last: `more` behind a member, `first` without one.
 Choices members_in_order(const SchemaScope& scope, const std::vector<Member>& members, Choices more,
                          Choices first) {
@@ -54,31 +46,13 @@ Choices members_in_order(const SchemaScope& scope, const std::vector<Member>& me
 
 void check_number_of_members(const Schema& schema, std::size_t named, std::size_t required,
                              const std::string& where) {
-  if (count_of(schema, "minProperties", 0, where) > required) {
-    schema_unsupported(where, "'minProperties' above the number of required members");
+  const std::size_t least = count_of(schema, "minProperties", 0, where);
+  if (least > std::max<std::size_t>(required, 1)) {
+    schema_unsupported(where, "'minProperties' above 1 and the number of required members");
   }
   if (named > 0 && count_of(schema, "maxProperties", named, where) < named) {
     schema_unsupported(where, "'maxProperties' below the number of members");
   }
-}
-
-/// One pattern of names says what all names are, where no others are named.
-Schema with_pattern_of_names(Schema schema, const std::string& where) {
-  if (!schema.contains("patternProperties")) return schema;
-  const Schema patterns = schema["patternProperties"];
-  if (!patterns.is_object()) {
-    fail_schema(where, "patternProperties: expected an object, found " + patterns.dump());
-  }
-  schema.erase("patternProperties");
-  if (patterns.empty()) return schema;
-  const bool has_others = schema.contains("properties") || schema.contains("required") ||
-                          schema.contains("propertyNames");
-  if (patterns.size() > 1 || has_others) {
-    schema_unsupported(where, "'patternProperties' beside other names");
-  }
-  schema["propertyNames"] = {{"pattern", patterns.begin().key()}};
-  schema["additionalProperties"] = patterns.begin().value();
-  return schema;
 }
 
 /// Names that "propertyNames" lists become properties.
@@ -101,16 +75,89 @@ Schema with_listed_names(Schema schema) {
   return schema;
 }
 
-/// The names of members that a schema does not name.
-Choices other_names(const SchemaScope& scope, const Schema& schema,
-                    const std::vector<std::string>& named, const std::string& where) {
-  const Schema rule = merged(schema.value("propertyNames", Schema(true)),
-                             Schema{{"type", "string"}}, where + "/propertyNames");
-  if (rule == Schema{{"type", "string"}}) {
-    return scope.json.quoted(scope.json.all_but_texts(named));
+/// What an object says of the members with some names.
+struct NameRule {
+  RegularSets::Id names = 0;
+  std::optional<Schema> schema{};  ///< none: what it says of all others
+};
+
+/// What patterns say of names: one rule for each set of patterns that a name can have.
+std::vector<NameRule> rules_of_names(const SchemaScope& scope, const Schema& schema,
+                                     const std::string& where) {
+  RegularSets& sets = scope.sets;
+  const Schema allowed = schema.value("propertyNames", Schema(true));
+  for (const char* key : {"anyOf", "oneOf", "not"}) {
+    if (allowed.is_object() && allowed.contains(key)) {
+      schema_unsupported(where, std::string("'propertyNames' with '") + key + "'");
+    }
   }
-  if (!named.empty()) schema_unsupported(where, "'propertyNames' beside members with names");
-  return scope.choices_of(rule, where + "/propertyNames");
+  std::vector<NameRule> rules{{string_set(scope, allowed, where + "/propertyNames")}};
+  const Schema patterns = schema.value("patternProperties", Schema::object());
+  if (!patterns.is_object()) {
+    fail_schema(where, "patternProperties: expected an object, found " + patterns.dump());
+  }
+  for (const auto& [pattern, inner] : patterns.items()) {
+    const std::string place = where + "/patternProperties/" + pattern;
+    const RegularSets::Id names = string_set(scope, {{"pattern", pattern}}, place);
+    std::vector<NameRule> next;
+    for (NameRule& rule : rules) {
+      const Schema here = rule.schema ? merged(*rule.schema, inner, place) : inner;
+      next.push_back({sets.both({rule.names, names}), here});
+      next.push_back({sets.both({rule.names, sets.all_but(names)}), std::move(rule.schema)});
+    }
+    std::erase_if(next, [&](const NameRule& rule) {
+      return at_place(place, [&] { return sets.is_none(rule.names); });
+    });
+    rules = std::move(next);
+  }
+  return rules;
+}
+
+/// What an object says of each member that it names: in "properties" and "required".
+Schema named_members(const SchemaScope& scope, const Schema& schema,
+                     const std::vector<std::string>& required, std::span<const NameRule> rules,
+                     const std::string& where) {
+  Schema all = schema.value("properties", Schema::object());
+  if (!all.is_object()) fail_schema(where, "properties: expected an object, found " + all.dump());
+  std::vector<std::string> names = required;
+  for (const auto& [name, unused] : all.items()) names.push_back(name);
+  for (const std::string& name : names) {
+    const auto rule = std::ranges::find_if(
+        rules, [&](const NameRule& each) { return scope.sets.has(each.names, name); });
+    const bool is_named = all.contains(name);
+    if (rule == rules.end()) {
+      all[name] = false;
+    } else if (rule->schema) {
+      all[name] = is_named ? merged(all[name], *rule->schema, where + "/" + name) : *rule->schema;
+    } else if (!is_named) {
+      all[name] = schema.value("additionalProperties", Schema(true));
+    }
+  }
+  return all;
+}
+
+/// A member that a schema does not name, empty if there is none.
+/// @param rules  of names
+/// @param named  those it names
+/// @param others  of names without a rule
+Choices other_member(const SchemaScope& scope, std::span<const NameRule> rules,
+                     const std::vector<std::string>& named, const Schema& others,
+                     const std::string& where) {
+  RegularSets& sets = scope.sets;
+  std::vector<RegularSets::Id> texts;
+  for (const std::string& name : named) texts.push_back(sets.text(name));
+  const RegularSets::Id not_named = sets.all_but(sets.either(std::move(texts)));
+  std::vector<Choices> all;
+  for (const NameRule& rule : rules) {
+    const Schema& inner = rule.schema ? *rule.schema : others;
+    if (inner == false) continue;
+    const Choices name = at_place(where, [&] {
+      return text_choices(scope, sets.both({rule.names, not_named}));
+    });
+    all.push_back(
+        scope.json.member(name, scope.choices_of(inner, where + "/additionalProperties")));
+  }
+  return Grammar::either(std::move(all));
 }
 
 /// What a list goes on with: without an item in front, and behind one.
@@ -131,13 +178,76 @@ Items repeated_items(const SchemaScope& scope, const Choices& item, std::size_t 
   return {std::move(first), grammar.shared(grammar.repeat(next, least, most))};
 }
 
+/// Lists without a value twice.
+class DistinctItems {
+ public:
+  DistinctItems(const SchemaScope& scope, const Schema& values, std::size_t least, std::size_t most)
+      : scope_(scope), least_(least), most_(most) {
+    for (const Schema& each : values) {
+      if (std::ranges::count(values_, each) == 0) values_.push_back(each);
+    }
+  }
+  [[nodiscard]] bool are_too_many() const { return values_.size() > kMaxValues; }
+  Choices operator()() { return behind(0); }
+
+ private:
+  static constexpr std::size_t kMaxValues = 10;
+
+  /// What a list goes on with.
+  /// @param used  the values that it has, a bit each
+  Choices behind(std::size_t used) {
+    const auto num_used = static_cast<std::size_t>(std::popcount(used));
+    std::vector<Choices> ways;
+    if (num_used >= least_) ways.push_back({{}});
+    for (std::size_t i = 0; i < values_.size() && num_used < most_; ++i) {
+      if ((used >> i & 1) != 0) continue;
+      Choices item = scope_.json.spaced(scope_.grammar.text(values_[i].dump()));
+      if (used != 0) item = scope_.grammar.sequence({scope_.json.sign(","), item});
+      ways.push_back(scope_.grammar.sequence({item, rule_behind(used | std::size_t{1} << i)}));
+    }
+    return Grammar::either(std::move(ways));
+  }
+  Choices rule_behind(std::size_t used) {
+    const auto found = rules_.find(used);
+    if (found != rules_.end()) return found->second;
+    const Choices rule = scope_.grammar.shared(behind(used));
+    rules_.emplace(used, rule);
+    return rule;
+  }
+
+  const SchemaScope& scope_;
+  std::vector<Schema> values_;
+  std::size_t least_;
+  std::size_t most_;
+  std::map<std::size_t, Choices> rules_;
+};
+
+Choices distinct_items(const SchemaScope& scope, const Schema& schema, std::size_t least,
+                       std::size_t most, const std::string& where) {
+  const Schema items = scope.flat(schema.value("items", Schema(true)), where + "/items");
+  Schema values = allowed_values(scope, items, where + "/items");
+  if (values.is_null() && items.is_object() && items.value("type", Schema()) == "boolean") {
+    values = {true, false};
+  }
+  DistinctItems lists(scope, values, least, most);
+  if (values.is_null() || schema.contains("prefixItems") || lists.are_too_many()) {
+    schema_unsupported(where, "'uniqueItems' other than of at most 10 constants");
+  }
+  return lists();
+}
+
 }  // namespace
 
 Choices object_choices(const SchemaScope& scope, const Schema& given, const std::string& where) {
   Grammar& grammar = scope.grammar;
-  const Schema schema = with_listed_names(with_pattern_of_names(given, where));
+  Schema schema = given;
+  if (schema.contains("propertyNames")) {
+    schema["propertyNames"] = scope.flat(schema["propertyNames"], where + "/propertyNames");
+  }
+  schema = with_listed_names(std::move(schema));
   const std::vector<std::string> required = names_of(schema, where);
-  const Schema properties = all_properties(schema, required, where);
+  const std::vector<NameRule> rules = rules_of_names(scope, schema, where);
+  const Schema properties = named_members(scope, schema, required, rules, where);
   std::vector<Member> members;
   std::vector<std::string> names;
   std::size_t num_required = 0;
@@ -150,23 +260,24 @@ Choices object_choices(const SchemaScope& scope, const Schema& given, const std:
                        is_required});
   }
   check_number_of_members(schema, members.size(), num_required, where);
-  const Schema others = schema.value("additionalProperties", Schema(members.empty()));
+  const bool may_be_empty = count_of(schema, "minProperties", 0, where) == 0;
+  const bool is_open = members.empty() && !schema.contains("patternProperties");
+  const Choices other = other_member(scope, rules, names,
+                                     schema.value("additionalProperties", Schema(is_open)), where);
   Choices more{{}};
-  Choices first{{}};
-  if (others != false) {
+  Choices first = may_be_empty ? Choices{{}} : Choices{};
+  if (!other.empty()) {
     const std::size_t most =
         members.empty() ? count_of(schema, "maxProperties", kUnbounded, where) : kUnbounded;
     if (!members.empty() && schema.contains("maxProperties")) {
       schema_unsupported(where, "'maxProperties' of named and other members");
     }
-    const Choices other = grammar.shared(
-        scope.json.member(other_names(scope, schema, names, where),
-                          scope.choices_of(others, where + "/additionalProperties")));
+    const Choices one = grammar.shared(other);
     const std::size_t more_than_one =
         most == kUnbounded ? most : std::max<std::size_t>(most, 1) - 1;
     more = grammar.shared(
-        grammar.repeat(grammar.sequence({scope.json.sign(","), other}), 0, more_than_one));
-    if (most > 0) first = grammar.optional(grammar.sequence({other, more}));
+        grammar.repeat(grammar.sequence({scope.json.sign(","), one}), 0, more_than_one));
+    if (most > 0) first = Grammar::either({first, grammar.sequence({one, more})});
   }
   return grammar.sequence(
       {scope.json.sign("{"), members_in_order(scope, members, more, first), grammar.text("}")});
@@ -177,7 +288,8 @@ Choices array_choices(const SchemaScope& scope, const Schema& schema, const std:
   const std::size_t least = count_of(schema, "minItems", 0, where);
   const std::size_t most = count_of(schema, "maxItems", kUnbounded, where);
   if (schema.value("uniqueItems", Schema(false)) == true && most > 1) {
-    schema_unsupported(where, "'uniqueItems'");
+    return grammar.sequence({scope.json.sign("["),
+                             distinct_items(scope, schema, least, most, where), grammar.text("]")});
   }
   const Schema items = schema.value("items", Schema(true));
   const Schema tuple = items.is_array() ? items : schema.value("prefixItems", Schema::array());

@@ -16,6 +16,35 @@ namespace {
 constexpr std::array<std::string_view, 7> kTypes{"object",  "array",   "string", "number",
                                                  "integer", "boolean", "null"};
 
+/// Keywords that would rule out what a grammar gives.
+constexpr std::array<std::string_view, 10> kUnsupportedKeywords{"if",
+                                                                "then",
+                                                                "else",
+                                                                "dependentRequired",
+                                                                "dependencies",
+                                                                "dependentSchemas",
+                                                                "contains",
+                                                                "$dynamicRef",
+                                                                "$recursiveRef",
+                                                                "unevaluatedItems"};
+
+/// Other keywords that say what a value may be.
+constexpr std::array<std::string_view, 29> kConstraints{"type",          "enum",
+                                                        "const",         "properties",
+                                                        "required",      "items",
+                                                        "minItems",      "maxItems",
+                                                        "prefixItems",   "additionalProperties",
+                                                        "minLength",     "maxLength",
+                                                        "pattern",       "format",
+                                                        "minimum",       "maximum",
+                                                        "allOf",         "anyOf",
+                                                        "oneOf",         "exclusiveMinimum",
+                                                        "multipleOf",    "uniqueItems",
+                                                        "minProperties", "exclusiveMaximum",
+                                                        "propertyNames", "patternProperties",
+                                                        "not",           kMorePatterns,
+                                                        kExcluded};
+
 /// Keywords that are about one type.
 const std::map<std::string, std::string, std::less<>>& types_of_keywords() {
   static const std::map<std::string, std::string, std::less<>> types{
@@ -38,6 +67,7 @@ const std::map<std::string, std::string, std::less<>>& types_of_keywords() {
       {"minLength", "string"},
       {"maxLength", "string"},
       {"pattern", "string"},
+      {kMorePatterns, "string"},
       {"format", "string"},
       {"minimum", "number"},
       {"maximum", "number"},
@@ -68,13 +98,6 @@ Schema common_values(const Schema& a, const Schema& b) {
   return common;
 }
 
-/// The values that a schema lists; null if it does not.
-Schema values_of(const Schema& schema) {
-  if (!schema.is_object()) return nullptr;
-  if (schema.contains("const")) return Schema::array({schema["const"]});
-  return schema.contains("enum") ? schema["enum"] : Schema(nullptr);
-}
-
 Schema merged_properties(const Schema& a, const Schema& b, const std::string& where) {
   Schema all = a;
   for (const auto& [name, schema] : b.items()) {
@@ -83,19 +106,18 @@ Schema merged_properties(const Schema& a, const Schema& b, const std::string& wh
   return all;
 }
 
-/// Members that one schema has and the other does not allow become false.
-void forbid_others(Schema& all, const Schema& a, const Schema& b) {
-  for (const auto& [closed, open] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    if (!closed->contains("additionalProperties") || (*closed)["additionalProperties"] != false ||
-        !open->contains("properties")) {
-      continue;
+/// Members that one schema names follow what the other says of those that it does not name.
+void follow_additional(Schema& all, const Schema& a, const Schema& b, const std::string& where) {
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (!one->contains("additionalProperties")) continue;
+    const Schema& rule = (*one)["additionalProperties"];
+    for (const char* key : {"properties", "patternProperties"}) {
+      const Schema named = other->value(key, Schema::object());
+      for (const auto& [name, unused] : named.items()) {
+        const bool is_known = one->contains(key) && (*one)[key].contains(name);
+        if (!is_known) all[key][name] = merged(all[key][name], rule, where + "/" + name);
+      }
     }
-    for (const auto& [name, unused] : (*open)["properties"].items()) {
-      const bool is_known =
-          closed->contains("properties") && (*closed)["properties"].contains(name);
-      if (!is_known) all["properties"][name] = false;
-    }
-    all["additionalProperties"] = false;
   }
 }
 
@@ -104,7 +126,7 @@ Schema merged_keyword(const std::string& key, const Schema& a, const Schema& b,
                       const std::string& where) {
   if (key == "type") return common_types(a, b, where);
   if (key == "enum") return common_values(a, b);
-  if (key == "properties" || key == "$defs" || key == "definitions") {
+  if (key == "properties" || key == "patternProperties" || key == "$defs" || key == "definitions") {
     return merged_properties(a, b, where);
   }
   if (key == "items" && !a.is_array() && !b.is_array()) return merged(a, b, where);
@@ -119,10 +141,16 @@ Schema merged_keyword(const std::string& key, const Schema& a, const Schema& b,
   if (are_numbers && (key.starts_with("min") || key == "exclusiveMinimum")) return std::max(a, b);
   if (are_numbers && (key.starts_with("max") || key == "exclusiveMaximum")) return std::min(a, b);
   if (key == "additionalProperties") return merged(a, b, where);
+  if (key == "not") return {{"anyOf", {a, b}}};
+  if (key == kMorePatterns || key == kExcluded) {
+    Schema all = a;
+    for (const Schema& each : b) all.push_back(each);
+    return all;
+  }
   if (key == "anyOf" || key == "oneOf") {
     schema_unsupported(where, "allOf of two schemas with '" + key + "' each");
   }
-  const bool says_nothing = !types_of_keywords().contains(key) && key != "const" && key != "not";
+  const bool says_nothing = !types_of_keywords().contains(key) && key != "const";
   if (says_nothing || key == "format") return b;
   schema_unsupported(where, "two schemas with different '" + key + "'");
 }
@@ -136,6 +164,32 @@ void fail_schema(const std::string& where, const std::string& what) {
 void schema_unsupported(const std::string& where, const std::string& what) {
   fail(ErrorKind::kUnsupported, "JSON schema, at '" + where + "': " + what +
                                     " is not supported in what a model is to write");
+}
+
+bool is_constraint(std::string_view key) {
+  return std::ranges::count(kConstraints, key) > 0 ||
+         std::ranges::count(kUnsupportedKeywords, key) > 0;
+}
+
+std::optional<std::string> type_of_keyword(std::string_view key) {
+  const auto found = types_of_keywords().find(key);
+  if (found == types_of_keywords().end()) return std::nullopt;
+  return found->second;
+}
+
+void check_keywords(const Schema& schema, const std::string& where) {
+  for (const std::string_view key : kUnsupportedKeywords) {
+    if (schema.contains(key)) schema_unsupported(where, "'" + std::string(key) + "'");
+  }
+  const bool is_open = schema.value("additionalProperties", Schema(false)) != false;
+  if (schema.contains("unevaluatedProperties") && is_open) {
+    schema_unsupported(where, "'unevaluatedProperties' beside 'additionalProperties'");
+  }
+}
+
+Schema without(Schema schema, std::string_view key) {
+  schema.erase(std::string(key));
+  return schema;
 }
 
 std::vector<std::string> types_of(const Schema& schema, const std::string& where) {
@@ -165,6 +219,12 @@ std::vector<std::string> types_of(const Schema& schema, const std::string& where
   return types;
 }
 
+Schema values_of(const Schema& schema) {
+  if (!schema.is_object()) return nullptr;
+  if (schema.contains("const")) return Schema::array({schema["const"]});
+  return schema.contains("enum") ? schema["enum"] : Schema(nullptr);
+}
+
 bool is_of_type(const Schema& value, const std::string& type) {
   if (type == "object") return value.is_object();
   if (type == "array") return value.is_array();
@@ -182,8 +242,12 @@ Schema merged(const Schema& a, const Schema& b, const std::string& where) {
   if (!a.is_object() || !b.is_object()) fail_schema(where, "expected a schema, found " + b.dump());
   Schema all = a;
   for (const auto& [key, value] : b.items()) {
-    const bool is_same = !a.contains(key) || a[key] == value;
-    all[key] = is_same ? value : merged_keyword(key, a[key], value, where);
+    const bool is_same = !all.contains(key) || all[key] == value;
+    if (key == "pattern" && !is_same) {
+      all[kMorePatterns].push_back(value);
+    } else {
+      all[key] = is_same ? value : merged_keyword(key, all[key], value, where);
+    }
   }
   const Schema constants_a = values_of(a);
   const Schema constants_b = values_of(b);
@@ -191,7 +255,7 @@ Schema merged(const Schema& a, const Schema& b, const std::string& where) {
     all.erase("const");
     all["enum"] = common_values(constants_a, constants_b);
   }
-  forbid_others(all, a, b);
+  follow_additional(all, a, b, where);
   return all;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace halftone::lm {
@@ -11,12 +13,29 @@ namespace halftone::lm {
 /// Members keep their order.
 using Schema = nlohmann::ordered_json;
 
+/// Keywords of ours: patterns that "allOf" adds to the first, and schemas whose strings "not" rules
+/// out.
+inline constexpr const char* kMorePatterns = "more patterns";
+inline constexpr const char* kExcluded = "not these strings";
+
 /// "JSON schema, at WHERE: expected ..., found ...".
 [[noreturn]] void fail_schema(const std::string& where, const std::string& what);
 [[noreturn]] void schema_unsupported(const std::string& where, const std::string& what);
 
+/// Whether a keyword says what a value may be.
+bool is_constraint(std::string_view key);
+/// The type that a keyword is about, if it is one alone.
+std::optional<std::string> type_of_keyword(std::string_view key);
+/// @throws Error kUnsupported of keywords that no function here follows
+void check_keywords(const Schema& schema, const std::string& where);
+
+Schema without(Schema schema, std::string_view key);
+
 /// The types that a schema names, or else those that its keywords are about; empty: any.
 std::vector<std::string> types_of(const Schema& schema, const std::string& where);
+
+/// The values that a schema lists; null if it does not.
+Schema values_of(const Schema& schema);
 
 /// Whether a value is of a type.
 bool is_of_type(const Schema& value, const std::string& type);
