@@ -402,7 +402,12 @@ def check_schemas(server: Server) -> None:
     for choice in answer["choices"]:
         expect("why it ended", "stop", choice["finish_reason"])
         assert json.loads(choice["message"]["content"]) in values, choice
-    for wrong in ({"not": {}}, {"type": "number", "minimum": 2, "maximum": 1}):
+    for form_of_vllm in ({"guided_choice": ["yes", "n\u00f6 (1+1)"]},
+                         {"structured_outputs": {"regex": "yes|n\u00f6 \\(1\\+1\\)"}}):
+        status, answer = server.ask("/v1/completions", {"prompt": "a", **form_of_vllm})
+        expect("status", 200, status)
+        assert answer["choices"][0]["text"] in ("yes", "n\u00f6 (1+1)"), answer
+    for wrong in ({"if": {}}, {"type": "number", "minimum": 2, "maximum": 1}):
         form["json_schema"]["schema"] = wrong
         status, answer = server.ask("/v1/completions", {"prompt": "a", "response_format": form})
         expect("status", 400, status)

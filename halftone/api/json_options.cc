@@ -25,11 +25,13 @@ std::string shown(const OrderedJson& value) {
   fail(ErrorKind::kUsage, name + ": expected " + expected + ", found " + shown(found));
 }
 
-/// The text of a schema or a grammar. A request names no files.
+/// The text of a schema, a grammar or a regular expression. A request names no files.
 std::string form_of(const std::string& name, const OrderedJson& value) {
   if (name == "json_schema") {
     if (value.is_object()) return value.dump();
     if (value != "json") fail_value(name, "a schema or \"json\"", value);
+  } else if (name == "regex") {
+    if (!value.is_string()) fail_value(name, "a regular expression", value);
   } else if (!value.is_string() || value.get<std::string>().find("::=") == std::string::npos) {
     fail_value(name, "a grammar with \"root ::= ...\"", value);
   }

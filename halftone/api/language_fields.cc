@@ -153,6 +153,8 @@ Fields fields_of(v0::GenerateOptions& o) {
       {{"json_schema", &o.json_schema,
         "What the text has to be: a JSON schema, a file with one, or json for any object"},
        {"grammar", &o.grammar, "The same as a grammar of llama.cpp (GBNF), or a file with one"},
+       {"regex", &o.regex,
+        "The same as a regular expression of the whole text, as JSON schemas have them"},
        {"sequence", &o.sequence, "Sequence of the model that is continued"},
        Field{"control", &o.control,
              "Read control tokens such as <|im_start|> in the prompt; else they are plain text"}

@@ -2,6 +2,7 @@
 #include "halftone/api/text_generation.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "halftone/base/file.h"
 #include "halftone/lm/constrain/grammar_text.h"
 #include "halftone/lm/constrain/json_schema.h"
+#include "halftone/lm/constrain/pattern.h"
 
 namespace halftone {
 namespace {
@@ -46,27 +48,33 @@ std::string text_or_file(const std::string& given, bool is_text) {
 
 /// The form that a text has to have; null: any.
 std::shared_ptr<lm::TextForm> form_of(const TextModel& model, const v0::GenerateOptions& options) {
-  if (!options.json_schema.empty() && !options.grammar.empty()) {
-    fail(ErrorKind::kUsage, "expected either a JSON schema or a grammar, found both");
+  const auto num_forms =
+      std::ranges::count_if(std::array{&options.json_schema, &options.grammar, &options.regex},
+                            [](const std::string* form) { return !form->empty(); });
+  if (num_forms > 1) {
+    fail(ErrorKind::kUsage,
+         "expected one of a JSON schema, a grammar and a regular expression, found " +
+             std::to_string(num_forms));
   }
-  const auto made = [&](const std::string& text, lm::Grammar (*grammar_of)(std::string_view)) {
-    const char* kind = grammar_of == lm::parse_grammar ? "grammar " : "schema ";
+  const auto made = [&](const char* kind, const std::string& text,
+                        lm::Grammar (*grammar_of)(std::string_view)) {
     return model.forms().get(kind + text, [&] {
       return std::make_shared<lm::TextForm>(std::make_shared<lm::Grammar>(grammar_of(text)),
                                             model.constraint_tokens());
     });
   };
   if (options.json_schema == "json") {
-    return made("json", [](std::string_view) { return lm::grammar_of_json_objects(); });
+    return made("schema ", "json", [](std::string_view) { return lm::grammar_of_json_objects(); });
   }
   if (!options.json_schema.empty()) {
     const std::size_t first = options.json_schema.find_first_not_of(" \t\r\n");
     const bool is_text = first != std::string::npos && options.json_schema[first] == '{';
-    return made(text_or_file(options.json_schema, is_text), lm::grammar_of_schema);
+    return made("schema ", text_or_file(options.json_schema, is_text), lm::grammar_of_schema);
   }
+  if (!options.regex.empty()) return made("regex ", options.regex, lm::grammar_of_pattern);
   if (options.grammar.empty()) return nullptr;
   const bool is_text = options.grammar.find("::=") != std::string::npos;
-  return made(text_or_file(options.grammar, is_text), lm::parse_grammar);
+  return made("grammar ", text_or_file(options.grammar, is_text), lm::parse_grammar);
 }
 
 /// Adds what ends the texts of a model, and what the text has to follow.

@@ -43,6 +43,7 @@ v0::GenerateOptions generate_options(const halftone_generate_options& options,
   generate.control = options.control != 0;
   if (options.json_schema != nullptr) generate.json_schema = options.json_schema;
   if (options.grammar != nullptr) generate.grammar = options.grammar;
+  if (options.regex != nullptr) generate.regex = options.regex;
   if (options.lookup != 0) generate.lookup = static_cast<std::size_t>(std::max(options.lookup, 0));
   return generate;
 }

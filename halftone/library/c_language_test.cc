@@ -339,6 +339,13 @@ TEST_F(CLanguage, FollowsAGrammar) {
   options.json_schema = R"({"enum": [17, "x"]})";
   ASSERT_OK(halftone_language_model_generate(model_, "Once", &options, &result));
   EXPECT_THAT(std::string(result.text), testing::AnyOf("17", "\"x\""));
+  options.json_schema = nullptr;
+  options.regex = "(?!a)[ab]c?";
+  ASSERT_OK(halftone_language_model_generate(model_, "Once", &options, &result));
+  EXPECT_THAT(std::string(result.text), testing::AnyOf("b", "bc"));
+  options.json_schema = "json";
+  EXPECT_EQ(halftone_language_model_generate(model_, "Once", &options, &result), HALFTONE_USAGE);
+  options.regex = nullptr;
   options.json_schema = R"({"type": "whole"})";
   EXPECT_EQ(halftone_language_model_generate(model_, "Once", &options, &result), HALFTONE_FORMAT);
 }

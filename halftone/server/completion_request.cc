@@ -35,16 +35,11 @@ void refuse_others(Json& request) {
     const char* name;
     Json harmless;  // besides null
   };
-  const std::array<Refused, 10> all = {{{"functions", Json::array()},
-                                        {"suffix", ""},
-                                        {"audio", {}},
-                                        {"modalities", {"text"}},
-                                        {"web_search_options", {}},
-                                        {"guided_json", {}},
-                                        {"guided_regex", {}},
-                                        {"guided_choice", {}},
-                                        {"guided_grammar", {}},
-                                        {"structured_outputs", {}}}};
+  const std::array<Refused, 5> all = {{{"functions", Json::array()},
+                                       {"suffix", ""},
+                                       {"audio", {}},
+                                       {"modalities", {"text"}},
+                                       {"web_search_options", {}}}};
   for (const Refused& each : all) {
     const auto value = take(request, each.name);
     if (!value || *value == each.harmless) continue;
@@ -87,6 +82,66 @@ void take_response_format(Json& request) {
   }
 }
 
+/// A regular expression of some texts.
+std::string regex_of_choices(const Json& texts, const std::string& name) {
+  std::string all;
+  for (const Json& text : texts.is_array() ? texts : Json::array({nullptr})) {
+    if (!text.is_string()) fail_member(name, "a list of texts");
+    if (!all.empty()) all += '|';
+    for (const char sign : text.get<std::string>()) {
+      if (std::string_view("^$\\.*+?()[]{}|").find(sign) != std::string_view::npos) all += '\\';
+      all += sign;
+    }
+  }
+  if (all.empty()) fail_member(name, "a list of texts that are not empty");
+  return all;
+}
+
+/// A schema, which may come as text.
+Json schema_of(const Json& form, const std::string& name) {
+  if (!form.is_string() || form == "json") return form;
+  const auto& text = form.get_ref<const std::string&>();
+  try {
+    check_json(text);
+  } catch (const Error& error) {
+    fail_member(name, std::string("a JSON schema: ") + error.what());
+  }
+  return Json::parse(text);
+}
+
+/// Puts a form that clients of vLLM ask for where ours are: "json_schema", "grammar", "regex".
+void take_form(Json& request, const std::string& name, const std::string& kind, const Json& form) {
+  if (kind == "json") {
+    request["json_schema"] = schema_of(form, name);
+  } else if (kind == "json_object") {
+    if (form == true) request["json_schema"] = "json";
+  } else if (kind == "choice") {
+    request["regex"] = regex_of_choices(form, name);
+  } else {
+    request[kind] = form;
+  }
+}
+
+void take_forms(Json& request) {
+  for (const char* kind : {"json", "regex", "choice", "grammar"}) {
+    const std::string name = std::string("guided_") + kind;
+    if (const auto form = take(request, name.c_str())) take_form(request, name, kind, *form);
+  }
+  if (const auto grammar = take(request, "ebnf")) request["grammar"] = *grammar;  // SGLang
+  const auto all = take(request, "structured_outputs");
+  if (!all) return;
+  if (!all->is_object()) fail_member("structured_outputs", "an object");
+  for (const auto& [kind, form] : all->items()) {
+    const bool is_known = kind == "json" || kind == "json_object" || kind == "regex" ||
+                          kind == "choice" || kind == "grammar";
+    const bool is_said = !form.is_null() && form != false;
+    if (is_said && is_known) take_form(request, "structured_outputs." + kind, kind, form);
+    if (is_said && !is_known) {
+      fail_member("structured_outputs", "json, json_object, regex, choice or grammar");
+    }
+  }
+}
+
 void set_options(Json& request, const v0::GenerateOptions& defaults, CompletionRequest& result) {
   result.options = defaults;
   if (result.endpoint == Endpoint::kCompletion) {
@@ -99,6 +154,7 @@ void set_options(Json& request, const v0::GenerateOptions& defaults, CompletionR
   // As transformers and vLLM call it.
   if (const auto other = take(request, "repetition_penalty")) request["repeat_penalty"] = *other;
   take_response_format(request);
+  take_forms(request);
   const bool is_limited = !request.value("max_tokens", Json()).is_null();
   try {
     take_options(request, result.options);
@@ -195,9 +251,11 @@ CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
   set_choices(request, result);
   set_stop_tokens(request, result);
   set_options(request, defaults, result);
-  const bool has_form = !result.options.json_schema.empty() || !result.options.grammar.empty();
+  const bool has_form = !result.options.json_schema.empty() || !result.options.grammar.empty() ||
+                        !result.options.regex.empty();
   if (has_form && !result.tools.functions.empty()) {
-    fail_member("tools", "no response_format or grammar beside them, which would rule out calls");
+    fail_member("tools",
+                "no response_format, grammar or regex beside them, which would rule out calls");
   }
   refuse_others(request);
   for (const auto& [name, value] : request.items()) result.ignored.push_back(name);

@@ -134,7 +134,15 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
        "no messages, a member"},
       {Endpoint::kChat, R"("continue_final_message": true, "add_generation_prompt": true)",
        "continue_final_message", "no add_generation_prompt"},
-      {Endpoint::kChat, R"("guided_json": {})", "guided_json", "does not follow it"},
+      {Endpoint::kChat, R"("guided_json": "{")", "guided_json", "a JSON schema"},
+      {Endpoint::kChat, R"("guided_json": "3")", "json_schema", "a schema or"},
+      {Endpoint::kChat, R"("guided_json": 3)", "json_schema", "a schema or"},
+      {Endpoint::kChat, R"("guided_choice": "a")", "guided_choice", "a list of texts"},
+      {Endpoint::kChat, R"("guided_choice": [""])", "guided_choice", "not empty"},
+      {Endpoint::kChat, R"("guided_regex": ["a"])", "regex", "a regular expression"},
+      {Endpoint::kChat, R"("structured_outputs": {"structural_tag": "{}"})", "structured_outputs",
+       "json, json_object, regex, choice or grammar"},
+      {Endpoint::kChat, R"("structured_outputs": [])", "structured_outputs", "an object"},
       {Endpoint::kChat, R"("response_format": {"type": "xml"})", "response_format",
        "the type text, json_object or json_schema"},
       {Endpoint::kChat, R"("response_format": {"type": "json_schema"})", "response_format",
@@ -220,6 +228,23 @@ TEST(CompletionRequest, AsksForJson) {
                          {"name": "n", "strict": true, "schema": {"enum": [1]}}})"),
             R"({"enum":[1]})");
   EXPECT_EQ(schema_of(R"("json_schema": {"type": "null"})"), R"({"type":"null"})");
+}
+
+TEST(CompletionRequest, AsksForFormsAsClientsOfOtherServersDo) {
+  const auto options_of = [](const std::string& form) {
+    return parse(Endpoint::kCompletion, R"({"prompt": "a", )" + form + "}", 100).options;
+  };
+  EXPECT_EQ(options_of(R"("guided_json": {"enum": [1]})").json_schema, R"({"enum":[1]})");
+  EXPECT_EQ(options_of(R"("guided_json": "{\"enum\": [1]}")").json_schema, R"({"enum":[1]})");
+  EXPECT_EQ(options_of(R"("guided_regex": "a+")").regex, "a+");
+  EXPECT_EQ(options_of(R"("regex": "a+")").regex, "a+");
+  EXPECT_EQ(options_of(R"("guided_choice": ["a.b", "(c|d]"])").regex, R"(a\.b|\(c\|d\])");
+  EXPECT_EQ(options_of(R"("guided_grammar": "root ::= \"a\"")").grammar, "root ::= \"a\"");
+  EXPECT_EQ(options_of(R"("ebnf": "root ::= \"a\"")").grammar, "root ::= \"a\"");
+  EXPECT_EQ(options_of(R"("structured_outputs": {"choice": ["a"], "json": null})").regex, "a");
+  EXPECT_EQ(options_of(R"("structured_outputs": {"json_object": true})").json_schema, "json");
+  EXPECT_EQ(options_of(R"("structured_outputs": {"json": {"type": "null"}})").json_schema,
+            R"({"type":"null"})");
 }
 
 TEST(CompletionRequest, NamesMissingTexts) {

@@ -222,7 +222,7 @@ TEST_F(ToolCalls, SayWhyTheyAreNotThere) {
   EXPECT_THAT(error("{{ messages[0].role }}"),
               HasSubstr("does not take descriptions of functions"));
   const Json odd = {{"type", "function"},
-                    {"function", {{"name", "odd"}, {"parameters", {{"not", Json::object()}}}}}};
+                    {"function", {{"name", "odd"}, {"parameters", {{"if", Json::object()}}}}}};
   EXPECT_THAT(error(lm::kMarkedCalls, {{"tools", Json::array({odd})}, {"tool_choice", "required"}}),
               HasSubstr("function odd: JSON schema"));
   const Json none = choice("Hi", "{% for message in messages %}{{ message.content }}{% endfor %}",

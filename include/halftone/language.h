@@ -207,9 +207,8 @@ typedef struct halftone_logit_bias {
   double bias;   /**< -100 and less: it is never drawn, if others are */
 } halftone_logit_bias;
 /** For halftone_language_model_generate() and halftone_language_model_answer(). A token is drawn
- *  after these steps on the logits: biases, repeat_penalty for tokens of the repeat_window,
- * penalties for what was written, top_k, top_p, min_p, temperature; docs/cli.md has the formulas.
- * The same options and tokens give the same text on every processor. */
+ *  after these steps on the logits: biases, repeat_penalty of the repeat_window, penalties for what
+ * was written, top_k, top_p, min_p, temperature; docs/cli.md has the formulas. Equal on all CPUs. */
 typedef struct halftone_generate_options {
   size_t struct_bytes;       /**< sizeof(halftone_generate_options) */
   size_t sequence;           /**< of the model */
@@ -237,6 +236,7 @@ typedef struct halftone_generate_options {
   double frequency_penalty;                /**< -2 to 2; 0: none */
   const halftone_logit_bias* logit_biases; /**< [num_logit_biases] */
   size_t num_logit_biases;                 /**< number of them */
+  const char* regex;                       /**< json_schema as a regular expression; NULL: none */
 } halftone_generate_options;
 
 /** Why a generation ended. */

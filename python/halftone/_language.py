@@ -92,6 +92,7 @@ class GenerateOptions(TypedDict, total=False):
     stop: str | Sequence[str]
     json_schema: str | None
     grammar: str | None
+    regex: str | None
     sequence: int
     control: bool
     lookup: int

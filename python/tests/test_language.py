@@ -249,10 +249,13 @@ def test_texts_follow_schemas_and_grammars(model: ht.LanguageModel) -> None:
         items = json.loads(found.text)
         assert 2 <= len(items) <= 3 and set(items) <= {1, "two"}
     assert model.generate("x", grammar='root ::= "a" [b-d]').text in ("ab", "ac", "ad")
-    with pytest.raises(ValueError, match="expected either a JSON schema or a grammar"):
+    assert model.generate("x", regex="(?!b)[ab]|cd").text in ("a", "cd")
+    with pytest.raises(ValueError, match="expected one of a JSON schema, a grammar and a regular"):
         model.generate("x", json_schema="json", grammar='root ::= "a"')
-    with pytest.raises(NotImplementedError, match="'not' is not supported"):
-        model.generate("x", json_schema='{"not": {}}')
+    with pytest.raises(NotImplementedError, match="'if' is not supported"):
+        model.generate("x", json_schema='{"if": {}}')
+    with pytest.raises(ValueError, match="pattern 'a\\)', at 1: expected the end"):
+        model.generate("x", regex="a)")
 
 
 def test_callbacks_stop_and_raise(model: ht.LanguageModel) -> None:

@@ -311,6 +311,10 @@ class ExpressionSets {
  public:
   explicit ExpressionSets(RegularSets& sets) : sets_(sets) {}
 
+  /// The texts that it describes from end to end.
+  RegularSets::Id whole(const Expression& expression) {
+    return set_of(expression, sets_.empty(), Place::kStart);
+  }
   /// The texts in which it finds something.
   RegularSets::Id found(const Expression& expression) {
     const auto any = sets_.characters({{0, kLastCharacter}});
@@ -409,6 +413,19 @@ RegularSets::Id pattern_set(RegularSets& sets, std::string_view pattern) {
     all.push_back(ExpressionSets(sets).found(each));
   }
   return sets.either(std::move(all));
+}
+
+Grammar grammar_of_pattern(std::string_view pattern) {
+  check_utf8(pattern);
+  RegularSets sets;
+  Grammar grammar;
+  const RegularSets::Id texts = ExpressionSets(sets).whole(either_of(PatternReader(pattern)()));
+  const Symbol root = grammar.declare("root");
+  grammar.define(root, sets.choices(texts, grammar, [&](CharacterRanges ranges) {
+    return grammar.characters(std::move(ranges));
+  }));
+  grammar.set_root(root);
+  return grammar;
 }
 
 }  // namespace halftone::lm

@@ -17,4 +17,8 @@ namespace halftone::lm {
 ///         repeated without a bound
 RegularSets::Id pattern_set(RegularSets& sets, std::string_view pattern);
 
+/// The texts that a regular expression describes as a whole.
+/// @throws Error as pattern_set(); kUsage if there is none
+Grammar grammar_of_pattern(std::string_view pattern);
+
 }  // namespace halftone::lm

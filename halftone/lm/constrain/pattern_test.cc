@@ -7,7 +7,7 @@
 namespace halftone::lm {
 namespace {
 
-Grammar grammar_of_pattern(std::string_view pattern) {
+Grammar grammar_where_found(std::string_view pattern) {
   Grammar grammar;
   RegularSets sets;
   const Symbol root = grammar.declare("root");
@@ -20,7 +20,7 @@ Grammar grammar_of_pattern(std::string_view pattern) {
 
 void expect_pattern(const char* pattern, const std::vector<std::string>& in,
                     const std::vector<std::string>& out) {
-  expect_texts(grammar_of_pattern(pattern), pattern, in, out);
+  expect_texts(grammar_where_found(pattern), pattern, in, out);
 }
 
 TEST(Pattern, IsFoundAnywhereUnlessItsEndsSayOtherwise) {
@@ -46,6 +46,13 @@ TEST(Pattern, HasClassesGroupsAndCounts) {
   expect_pattern("^a{2}$", {"aa"}, {"a", "aaa"});
 }
 
+TEST(Pattern, DescribesWholeTexts) {
+  expect_texts(grammar_of_pattern("a|b+"), "a|b+", {"a", "bb"}, {"ab", "", "xa"});
+  expect_texts(grammar_of_pattern("^a$"), "^a$", {"a"}, {"", "aa"});
+  expect_error(ErrorKind::kFormat, "pattern 'a)', at 1: expected the end",
+               [] { (void)grammar_of_pattern("a)"); });
+}
+
 TEST(Pattern, LooksAhead) {
   expect_pattern("^(?=.*b)[a-c]{2}$", {"ab", "bc"}, {"ac", "b", "abc"});
   expect_pattern("^(?!foo|bar$)[a-z]+$", {"fo", "bars", "x"}, {"foo", "food", "bar"});
@@ -66,7 +73,7 @@ TEST(Pattern, HasEndsWithinGroups) {
 
 TEST(Pattern, NamesWhatItDoesNotFollow) {
   const auto check = [](const char* pattern, ErrorKind kind, const char* message) {
-    expect_error(kind, message, [&] { (void)grammar_of_pattern(pattern); });
+    expect_error(kind, message, [&] { (void)grammar_where_found(pattern); });
   };
   check("(?<!a)b", ErrorKind::kUnsupported, "at 2: look-behind is not supported");
   check("(?i)b", ErrorKind::kUnsupported, "a group with flags");

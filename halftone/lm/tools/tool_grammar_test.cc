@@ -30,7 +30,7 @@ TEST(ToolGrammars, HaveIds) {
 }
 
 TEST(ToolGrammars, NameTheFunctionWhoseSchemaIsWrong) {
-  const std::vector<ToolFunction> wrong{{"odd", R"({"not": {}})"}};
+  const std::vector<ToolFunction> wrong{{"odd", R"({"if": {}})"}};
   expect_error(ErrorKind::kUnsupported, "function odd: JSON schema",
                [&] { (void)grammar_of_calls(kMarks, wrong, true); });
 }

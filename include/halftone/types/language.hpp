@@ -104,6 +104,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::string json_schema{};
     /// The same as a grammar in the notation of llama.cpp (GBNF), or a file with one.
     std::string grammar{};
+    /// The same as a regular expression of the whole text.
+    std::string regex{};
     /// Tokens that are guessed at most, as they followed the last ones before, and verified in one
     /// run: the text is the same, and written faster where it repeats something. 0: none.
     std::size_t lookup = 15;
