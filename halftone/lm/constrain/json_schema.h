@@ -15,9 +15,9 @@ namespace halftone::lm {
 /// minProperties of 1, maxProperties, items, prefixItems, minItems, maxItems, uniqueItems of a few
 /// constants, enum, const, anyOf, allOf, oneOf of branches that no value fits two of, "not" of
 /// types, constants and strings, $ref within the schema (also to itself), minLength, maxLength,
-/// pattern, format (date, time, date-time, duration, uuid, email, ipv4, ipv6, hostname, uri), bounds
-/// of numbers. A format that no text of the pattern beside it has says nothing, and neither do
-/// keywords that it does not know, as the draft asks. Beside a pattern and "maxLength", texts of
+/// pattern, format (date, time, date-time, duration, uuid, email, ipv4, ipv6, hostname, uri),
+/// bounds of numbers. A format that no text of the pattern beside it has says nothing, and neither
+/// do keywords that it does not know, as the draft asks. Beside a pattern and "maxLength", texts of
 /// more than 4096 characters are left out.
 /// @throws Error kFormat of what is no schema; kUnsupported of keywords that would rule out what
 ///         the grammar gives; kUsage if no value fits. They say where.
