@@ -43,10 +43,11 @@ std::string unescaped_pointer(const std::string& reference) {
 
 class SchemaReader {
  public:
-  SchemaReader(const Schema& root, Grammar& grammar)
+  SchemaReader(const Schema& root, Grammar& grammar, RegularSets& sets)
       : root_(root),
         grammar_(grammar),
         json_(grammar),
+        sets_(sets),
         scope_{grammar_, json_, sets_,
                [this](const Schema& schema, const std::string& where) {
                  return choices_of(schema, where);
@@ -56,6 +57,18 @@ class SchemaReader {
                }} {}
 
   Choices operator()() { return choices_of(root_, "#"); }
+  RegularSets::Id strings(const std::string& where) {
+    Schema schema = flat(root_, where, 0);
+    if (!schema.is_object()) return string_set(scope_, schema, where);
+    check_keywords(schema, where);
+    if (schema.contains("not")) schema = without_not(scope_, schema, where);
+    for (const char* key : {"anyOf", "oneOf"}) {
+      if (schema.contains(key)) {
+        schema_unsupported(where, std::string("'") + key + "' of strings without quotes");
+      }
+    }
+    return string_set(scope_, schema, where);
+  }
 
  private:
   Choices choices_of(const Schema& schema, const std::string& where) {
@@ -173,19 +186,32 @@ class SchemaReader {
   const Schema& root_;
   Grammar& grammar_;
   JsonRules json_;
-  RegularSets sets_;
+  RegularSets& sets_;
   const SchemaScope scope_;
   std::map<std::string, Symbol> references_;
   std::size_t depth_ = 0;
 };
 
+Schema parsed(std::string_view schema) {
+  with_context("JSON schema", [&] { check_json(schema, {Grammar::kMaxDepth, true}); });
+  Schema root = Schema::parse(schema, nullptr, false);
+  if (root.is_discarded()) fail(ErrorKind::kFormat, "JSON schema: expected JSON");
+  return root;
+}
+
 }  // namespace
 
 Choices add_schema(Grammar& grammar, std::string_view schema) {
-  with_context("JSON schema", [&] { check_json(schema, {Grammar::kMaxDepth, true}); });
-  const Schema root = Schema::parse(schema, nullptr, false);
-  if (root.is_discarded()) fail(ErrorKind::kFormat, "JSON schema: expected JSON");
-  return SchemaReader(root, grammar)();
+  RegularSets sets;
+  const Schema root = parsed(schema);
+  return SchemaReader(root, grammar, sets)();
+}
+
+RegularSets::Id strings_of_schema(RegularSets& sets, std::string_view schema,
+                                  const std::string& where) {
+  Grammar unused;
+  const Schema root = parsed(schema);
+  return SchemaReader(root, unused, sets).strings(where);
 }
 
 Grammar grammar_of_schema(std::string_view schema) {

@@ -2,9 +2,11 @@
 // What a JSON schema allows, as a grammar.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "halftone/lm/constrain/grammar.h"
+#include "halftone/lm/constrain/regular_sets.h"
 
 namespace halftone::lm {
 
@@ -25,6 +27,12 @@ Grammar grammar_of_schema(std::string_view schema);
 /// The same as a part of a larger grammar.
 /// @throws Error kFormat, kUnsupported as grammar_of_schema(); kUsage as Grammar's functions
 Choices add_schema(Grammar& grammar, std::string_view schema);
+
+/// The strings that a schema allows, without quotes and escapes.
+/// @param where  in a larger schema, for errors
+/// @throws Error as add_schema(); kUnsupported of "anyOf" and "oneOf"
+RegularSets::Id strings_of_schema(RegularSets& sets, std::string_view schema,
+                                  const std::string& where);
 
 /// Any JSON object.
 Grammar grammar_of_json_objects();

@@ -185,6 +185,7 @@ TEST(JsonSchema, LeavesOutWhatNotSays) {
                 {R"("")", R"("ba")"}, {R"("a")", R"("bbb")"});
   expect_schema(R"({"not": {"type": ["object", "array", "string"]}})", {"1", "null", "true"},
                 {"{}", R"("")"});
+  expect_schema(R"({"type": ["boolean", "null"], "not": {"const": null}})", {"true"}, {"null"});
   expect_schema(R"({"not": {"pattern": "^a"}})", {R"("b")"}, {R"("a")", "1"});
   expect_schema(R"({"enum": [1, 2, "a"], "not": {"anyOf": [{"const": 1}, {"type": "string"}]}})",
                 {"2"}, {"1", R"("a")"});

@@ -66,6 +66,8 @@ Schema types_without(const Schema& schema, const Schema& excluded, const std::st
     const bool is_some = !values.is_null() && std::ranges::any_of(values, of_type);
     if (type == "string") {
       if (is_all && !has_text_rules(excluded)) continue;
+    } else if (is_some && type == "null" && is_out(type)) {
+      continue;  // there is one value
     } else if (is_integer_out || is_some) {
       schema_unsupported(where, "'not' of some values of the type '" + type + "'");
     } else if (is_all) {

@@ -2,28 +2,22 @@
 #include "halftone/lm/tools/parameter_grammar.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/constrain/json_schema.h"
+#include "halftone/lm/constrain/regular_sets.h"
 #include "halftone/lm/text/utf8.h"
 #include "halftone/lm/tools/white_space.h"
 
 namespace halftone::lm {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
 using Form = ToolParameters::Form;
-
-/// What a schema may say of strings and raw texts do not follow.
-constexpr std::array<const char*, 4> kStringKeywords = {"minLength", "maxLength", "pattern",
-                                                        "format"};
 
 /// A part of a notation behind a value.
 std::string with_key(std::string part, const std::string& key) {
@@ -48,41 +42,16 @@ std::u32string without_border(std::u32string part) {
 }
 
 /// What "next" and "close" begin with both, up to white space.
-std::u32string common_end(const Form& form, const std::string& key) {
+std::string common_end(const Form& form, const std::string& key) {
   const auto same = std::ranges::mismatch(form.next, form.close).in1;
   std::string common = with_key(std::string(form.next.begin(), same), key);
   common.erase(0, common.find_first_not_of(kWhiteSpace));
   common.resize(std::min(common.find_first_of(kWhiteSpace), common.size()));
   std::u32string points;
   for_each_character(common, [&](char32_t c, std::string_view) { points += c; });
-  return without_border(points);
-}
-
-/// Texts without some part of their own, as the automaton of Knuth, Morris and Pratt reads them:
-/// state i has read the first i characters of the part.
-Choices texts_without(Grammar& grammar, const std::u32string& part) {
-  std::vector<Symbol> states;
-  for (std::size_t i = 0; i < part.size(); ++i) states.push_back(grammar.declare("text"));
-  const auto next = [&](std::size_t state, char32_t c) {
-    const std::u32string read = part.substr(0, state) + c;
-    std::size_t length = std::min(read.size(), part.size());
-    while (!read.ends_with(part.substr(0, length))) --length;
-    return length;
-  };
-  const std::set<char32_t> signs(part.begin(), part.end());
-  std::vector<CharacterRange> ranges;
-  for (const char32_t c : signs) ranges.push_back({c, c});
-  const Choices others = grammar.shared(grammar.characters(all_but(ranges)));
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    std::vector<Choices> choices{{{}}, grammar.sequence({others, {{states[0]}}})};
-    for (const char32_t c : signs) {
-      const std::size_t state = next(i, c);
-      if (state == part.size()) continue;
-      choices.push_back(grammar.sequence({grammar.characters({{c, c}}), {{states[state]}}}));
-    }
-    grammar.define(states[i], Grammar::either(std::move(choices)));
-  }
-  return {{states[0]}};
+  std::string end;
+  for (const char32_t c : without_border(std::move(points))) end += to_utf8(c);
+  return end;
 }
 
 class ParameterChoices {
@@ -142,31 +111,32 @@ class ParameterChoices {
   }
   Choices value(const TypedSchema& schema, const std::string& name) {
     if (schema.type != JsonType::kString) return add_schema(grammar_, schema.schema);
-    const OrderedJson json = OrderedJson::parse(schema.schema);
-    for (const char* keyword : kStringKeywords) {
-      if (!json.contains(keyword)) continue;
-      fail(ErrorKind::kUnsupported,
-           "JSON schema, at '#/properties/" + name + "': '" + keyword +
-               "' in the notation of this model, which has strings without quotes");
+    const std::string where = "#/properties/" + name;
+    const RegularSets::Id texts =
+        sets_.both({strings_of_schema(sets_, schema.schema, where),
+                    without(common_end(notation_.form(JsonType::kString), name))});
+    const auto [found, is_new] = texts_.try_emplace(texts);
+    if (is_new) {
+      found->second = with_context("JSON schema, at '" + where + "'", [&] {
+        return grammar_.shared(sets_.choices(texts, grammar_, [&](CharacterRanges ranges) {
+          return grammar_.characters(std::move(ranges));
+        }));
+      });
     }
-    if (!json.contains("enum")) {
-      const std::u32string end = common_end(notation_.form(JsonType::kString), name);
-      const auto [found, is_new] = texts_.try_emplace(end);
-      if (is_new) found->second = texts_without(grammar_, end);
-      return found->second;
-    }
-    std::vector<Choices> all;
-    for (const OrderedJson& each : json["enum"]) {
-      all.push_back(grammar_.text(each.get<std::string>()));
-    }
-    return Grammar::either(std::move(all));
+    return found->second;
+  }
+  /// Texts without a part.
+  RegularSets::Id without(std::string_view part) {
+    const RegularSets::Id any = sets_.all();
+    return sets_.all_but(sets_.sequence(any, sets_.sequence(sets_.text(part), any)));
   }
 
   Grammar& grammar_;
   const ToolParameters& notation_;
   std::vector<FunctionParameter> parameters_;
   std::map<std::size_t, Symbol> rules_;
-  std::map<std::u32string, Choices> texts_;  ///< by what ends them
+  RegularSets sets_;
+  std::map<RegularSets::Id, Choices> texts_;
 };
 
 }  // namespace

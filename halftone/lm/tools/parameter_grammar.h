@@ -11,8 +11,7 @@ namespace halftone::lm {
 /// The arguments of a function from behind its name to behind the last value. They follow its
 /// schema and come in the order of it; a string has nothing of what ends it.
 /// @param middle  in front of the first key
-/// @throws Error as parameters_of() and grammar_of_schema(); kUnsupported if a parameter must be a
-///         string whose length, format or pattern the schema says; kUsage if no arguments fit
+/// @throws Error as parameters_of() and grammar_of_schema(); kUsage if no arguments fit
 Choices parameter_choices(Grammar& grammar, const ToolParameters& notation, const Choices& middle,
                           const ToolFunction& function);
 

@@ -155,6 +155,19 @@ TEST(ToolParameters, MakeGrammars) {
                {"now<arguments>{}</call></calls>"});
 }
 
+TEST(ToolParameters, FollowWhatSchemasSayOfStrings) {
+  const std::vector<ToolFunction> search{{"search", R"({"required": ["q"], "properties": {
+          "q": {"type": "string", "pattern": "^(?!x)[a-z</>]+$", "maxLength": 14},
+          "on": {"$ref": "#/$defs/day"}}, "$defs": {"day": {"type": "string", "format": "date"}}})"}};
+  const std::string close = "\n</parameter>\n</function>\n</tool_call>";
+  const std::string q = "search>\n<parameter=q>\n";
+  const std::string on = "\n</parameter>\n<parameter=on>\n";
+  expect_texts(grammar_of_calls(notation_in(kTaggedCalls), search, true), "search",
+               {q + "ab" + close, q + "a</b>" + on + "2024-02-28" + close},
+               {q + "xa" + close, q + close, q + "abcdefghijklmno" + close,
+                q + "a</parameter>" + close, q + "ab" + on + "today" + close});
+}
+
 TEST(ToolParameters, SayWhichSchemasTheyDoNotFollow) {
   const auto expect = [](ErrorKind kind, const std::string& what, const std::string& parameters) {
     const std::vector<ToolFunction> wrong{{"odd", parameters}};
@@ -169,8 +182,10 @@ TEST(ToolParameters, SayWhichSchemasTheyDoNotFollow) {
   expect(ErrorKind::kFormat, "at '#/properties/p': expected a schema, found 1", property("1"));
   expect(ErrorKind::kFormat, "type: expected a type, found \"text\"",
          property(R"({"type": "text"})"));
-  expect(ErrorKind::kUnsupported, "'pattern' in the notation",
-         property(R"({"type": "string", "pattern": "a"})"));
+  expect(ErrorKind::kUnsupported, "at '#/properties/p': pattern '(?<=a)b'",
+         property(R"({"type": "string", "pattern": "(?<=a)b"})"));
+  expect(ErrorKind::kUsage, "expected a text that fits",
+         R"({"required": ["p"], "properties": {"p": {"enum": ["</parameter>"]}}})");
   expect(ErrorKind::kUnsupported, "'type' beside 'anyOf'",
          property(R"({"type": "string", "anyOf": [{}]})"));
   expect(ErrorKind::kUnsupported, "$ref \"#/$defs/q\": expected a part",
