@@ -83,7 +83,7 @@ std::vector<RegularSets::Id> RegularSets::joined(Kind kind, const std::vector<Id
     }
   }
   std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

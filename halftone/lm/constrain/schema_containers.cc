@@ -210,7 +210,7 @@ class DistinctItems {
   Choices rule_behind(std::size_t used) {
     const auto found = rules_.find(used);
     if (found != rules_.end()) return found->second;
-    const Choices rule = scope_.grammar.shared(behind(used));
+    Choices rule = scope_.grammar.shared(behind(used));
     rules_.emplace(used, rule);
     return rule;
   }

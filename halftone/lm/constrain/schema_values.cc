@@ -61,17 +61,14 @@ Schema types_without(const Schema& schema, const Schema& excluded, const std::st
     if (excluded.contains("type")) out = types_of(excluded, where);
     const auto is_out = [&](std::string_view name) { return std::ranges::count(out, name) > 0; };
     const bool is_integer_out = type == "number" && is_out("integer") && !is_out("number");
-    const bool is_all =
-        values.is_null() && (is_out(type) || (type == "integer" && is_out("number")));
     const bool is_some = !values.is_null() && std::ranges::any_of(values, of_type);
-    if (type == "string") {
-      if (is_all && !has_text_rules(excluded)) continue;
-    } else if (is_some && type == "null" && is_out(type)) {
-      continue;  // there is one value
-    } else if (is_integer_out || is_some) {
+    const bool is_all =
+        type == "null"
+            ? is_out(type) && (values.is_null() || is_some)
+            : values.is_null() && (is_out(type) || (type == "integer" && is_out("number")));
+    if (type == "string" ? is_all && !has_text_rules(excluded) : is_all) continue;
+    if (type != "string" && (is_integer_out || is_some)) {
       schema_unsupported(where, "'not' of some values of the type '" + type + "'");
-    } else if (is_all) {
-      continue;
     }
     left.push_back(type);
   }
