@@ -118,6 +118,7 @@ def write_models(folder: Path) -> None:
     for name in ("question.txt", "letter.txt", "long.txt"):
         (folder / name).write_text("What?")
     (folder / "invoice.schema.json").write_text(json.dumps({"enum": [{"sum": 3}, {"sum": 4}]}))
+    (folder / "prompts.jsonl").write_text('{"prompt": "Once", "max_tokens": 3}\n' * 2)
     (folder / "conversation.json").write_text(
         json.dumps({"messages": [{"role": "user", "content": "What?"}]}))
 

@@ -105,18 +105,26 @@ class SchemaReader {
   /// The schema without references and "allOf" of its own.
   Schema flat(const Schema& schema, const std::string& where, std::size_t depth) {
     if (!schema.is_object()) return schema;
+    check_kinds(schema, where);
     if (depth > Grammar::kMaxDepth)
       schema_unsupported(where, "a schema that refers to itself in 'allOf'");
     if (schema.contains("$ref")) {
-      const Schema target = flat(find(schema["$ref"], where), where, depth + 1);
+      const Schema target = flat_part(find(schema["$ref"], where), where, depth + 1);
       return flat(merged(target, without(schema, "$ref"), where), where, depth + 1);
     }
     if (!schema.contains("allOf")) return schema;
     const Schema& parts = schema["allOf"];
-    if (!parts.is_array()) fail_schema(where, "allOf: expected a list, found " + parts.dump());
     Schema all = without(schema, "allOf");
-    for (const Schema& each : parts) all = merged(all, flat(each, where, depth + 1), where);
+    for (const Schema& each : parts) all = merged(all, flat_part(each, where, depth + 1), where);
     return all;
+  }
+  /// A part of a schema, which may not speak of members that others have named.
+  Schema flat_part(const Schema& schema, const std::string& where, std::size_t depth) {
+    Schema part = flat(schema, where, depth);
+    if (part.is_object() && part.value("unevaluatedProperties", Schema(true)) != true) {
+      schema_unsupported(where, "'unevaluatedProperties' in a part of a schema");
+    }
+    return part;
   }
   Choices of_flat(const Schema& schema, const std::string& where) {
     if (schema.is_boolean()) return schema == true ? json_.value() : Choices{};
@@ -134,17 +142,17 @@ class SchemaReader {
   }
   Choices of_branches(const Schema& schema, const std::string& key, const std::string& where) {
     const Schema& branches = schema[key];
-    if (!branches.is_array() || branches.empty()) {
-      fail_schema(where, key + ": expected a list of schemas, found " + branches.dump());
-    }
     const Schema base = without(schema, key);
     if (base.contains("oneOf")) schema_unsupported(where, "'anyOf' beside 'oneOf'");
     std::vector<Schema> whole;
     std::vector<Choices> all;
     for (std::size_t i = 0; i < branches.size(); ++i) {
       const std::string place = where + "/" + key + "/" + std::to_string(i);
-      whole.push_back(merged(base, flat(branches[i], place, 0), place));
-      all.push_back(choices_of(has_constraints(base) ? whole.back() : branches[i], place));
+      const bool is_part = has_constraints(base);
+      const Schema branch =
+          is_part ? flat_part(branches[i], place, 0) : flat(branches[i], place, 0);
+      whole.push_back(merged(base, branch, place));
+      all.push_back(choices_of(is_part ? whole.back() : branches[i], place));
     }
     if (key == "oneOf") check_disjoint(whole, where);
     return Grammar::either(std::move(all));

@@ -172,6 +172,7 @@ TEST(JsonSchema, HasSeveralRulesForOneString) {
                 {R"("P1D")", R"("PT1H")"}, {R"("P1DT1H")", R"("P")"});
   expect_schema(R"({"type": "string", "enum": ["a", "bc", "def"], "minLength": 2})",
                 {R"("bc")", R"("def")"}, {R"("a")"});
+  expect_schema(R"({"const": 1, "enum": [1, 2]})", {"1"}, {"2"});
   expect_schema(R"({"enum": [1, 2, "x", null], "minimum": 2})", {"2", R"("x")", "null"}, {"1"});
   expect_schema(R"({"oneOf": [{"type": "string", "format": "date"},
                               {"type": "string", "pattern": "^x"}]})",
@@ -218,6 +219,9 @@ TEST(JsonSchema, HasPatternsOfNames) {
       {R"({"id":1,"x-q":2})", R"({"id":1,"x-id":5,"x-q":2,"x-z":3,"az":-1,"y":"other"})"},
       {R"({"id":1})", R"({"id":1,"x-q":"other"})", R"({"id":1,"x-q":2,"x-z":4})",
        R"({"id":1,"x-q":2,"az":"other"})", R"({"id":1,"x-q":2,"y":2})"});
+  expect_schema(R"({"propertyNames": {"enum": ["b", "ab"]}, "patternProperties": {"^a": {}}})",
+                {"{}", R"({"ab":1})"}, {R"({"a":1})"});
+  expect_schema(R"({"unevaluatedProperties": false})", {"{}"}, {R"({"a":1})"});
   expect_schema(R"({"properties": {"a": {"const": 1}}, "additionalProperties": {"const": 2},
                     "propertyNames": {"maxLength": 2}})",
                 {R"({"a":1,"bc":2})", "{}"}, {R"({"abc":2})", R"({"a":2})"});
@@ -287,6 +291,10 @@ TEST(JsonSchema, SaysWhereItIsWrong) {
   check(R"({"allOf": [{"$ref": "#"}]})", ErrorKind::kUnsupported, "refers to itself in 'allOf'");
   check(R"({"additionalProperties": true, "unevaluatedProperties": false})",
         ErrorKind::kUnsupported, "'unevaluatedProperties'");
+  check(R"({"allOf": [{"unevaluatedProperties": false}, {"properties": {"a": {}}}]})",
+        ErrorKind::kUnsupported, "'unevaluatedProperties' in a part");
+  check(R"({"const": {"a": 1}, "unevaluatedProperties": false})", ErrorKind::kUnsupported,
+        "beside 'unevaluatedProperties'");
   check(R"({"minimum": 1e30})", ErrorKind::kUnsupported, "expected at most 15 digits");
   check(R"({"$ref": "#"})", ErrorKind::kUsage, "expected a text that fits");
   check(R"({"type": "integer", "minimum": 3, "maximum": 2})", ErrorKind::kUsage,

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 10> kUnsupportedKeywords{"if",
                                                                 "unevaluatedItems"};
 
 /// Other keywords that say what a value may be.
-constexpr std::array<std::string_view, 29> kConstraints{"type",          "enum",
+constexpr std::array<std::string_view, 30> kConstraints{"type",          "enum",
                                                         "const",         "properties",
                                                         "required",      "items",
                                                         "minItems",      "maxItems",
@@ -43,7 +43,44 @@ constexpr std::array<std::string_view, 29> kConstraints{"type",          "enum",
                                                         "minProperties", "exclusiveMaximum",
                                                         "propertyNames", "patternProperties",
                                                         "not",           kMorePatterns,
-                                                        kExcluded};
+                                                        kExcluded,       "unevaluatedProperties"};
+
+bool is_schema(const Schema& value) { return value.is_object() || value.is_boolean(); }
+
+/// What the values of some keywords are.
+struct KeywordKind {
+  std::vector<std::string_view> keywords;
+  bool (*fits)(const Schema&);
+  const char* expected;
+};
+
+const std::vector<KeywordKind>& keyword_kinds() {
+  static const std::vector<KeywordKind> kinds{
+      {{"properties", "patternProperties", "$defs", "definitions"},
+       [](const Schema& value) { return value.is_object(); },
+       "an object"},
+      {{"required"},
+       [](const Schema& value) {
+         return value.is_array() &&
+                std::ranges::all_of(value, [](const Schema& each) { return each.is_string(); });
+       },
+       "a list of names"},
+      {{"enum", "prefixItems", "allOf"},
+       [](const Schema& value) { return value.is_array(); },
+       "a list"},
+      {{"anyOf", "oneOf"},
+       [](const Schema& value) { return value.is_array() && !value.empty(); },
+       "a list of schemas"},
+      {{"pattern"}, [](const Schema& value) { return value.is_string(); }, "a string"},
+      {{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
+       [](const Schema& value) { return value.is_number(); },
+       "a number"},
+      {{"items"},
+       [](const Schema& value) { return is_schema(value) || value.is_array(); },
+       "a schema or a list of schemas"},
+      {{"additionalProperties", "additionalItems", "propertyNames", "not"}, is_schema, "a schema"}};
+  return kinds;
+}
 
 /// Keywords that are about one type.
 const std::map<std::string, std::string, std::less<>>& types_of_keywords() {
@@ -55,6 +92,7 @@ const std::map<std::string, std::string, std::less<>>& types_of_keywords() {
       {"minProperties", "object"},
       {"maxProperties", "object"},
       {"propertyNames", "object"},
+      {"unevaluatedProperties", "object"},
       {"dependentRequired", "object"},
       {"dependentSchemas", "object"},
       {"dependencies", "object"},
@@ -177,6 +215,17 @@ std::optional<std::string> type_of_keyword(std::string_view key) {
   return found->second;
 }
 
+void check_kinds(const Schema& schema, const std::string& where) {
+  for (const auto& [keywords, fits, expected] : keyword_kinds()) {
+    for (const std::string_view keyword : keywords) {
+      const auto found = schema.find(keyword);
+      if (found == schema.end() || fits(*found)) continue;
+      fail_schema(where,
+                  std::string(keyword) + ": expected " + expected + ", found " + found->dump());
+    }
+  }
+}
+
 void check_keywords(const Schema& schema, const std::string& where) {
   for (const std::string_view key : kUnsupportedKeywords) {
     if (schema.contains(key)) schema_unsupported(where, "'" + std::string(key) + "'");
@@ -221,8 +270,10 @@ std::vector<std::string> types_of(const Schema& schema, const std::string& where
 
 Schema values_of(const Schema& schema) {
   if (!schema.is_object()) return nullptr;
-  if (schema.contains("const")) return Schema::array({schema["const"]});
-  return schema.contains("enum") ? schema["enum"] : Schema(nullptr);
+  const Schema listed = schema.value("enum", Schema(nullptr));
+  if (!schema.contains("const")) return listed;
+  Schema constant = Schema::array({schema["const"]});
+  return listed.is_null() ? constant : common_values(constant, listed);
 }
 
 bool is_of_type(const Schema& value, const std::string& type) {
@@ -240,6 +291,8 @@ Schema merged(const Schema& a, const Schema& b, const std::string& where) {
   if (a.is_boolean()) return a == true ? b : a;
   if (b.is_boolean()) return b == true ? a : b;
   if (!a.is_object() || !b.is_object()) fail_schema(where, "expected a schema, found " + b.dump());
+  check_kinds(a, where);
+  check_kinds(b, where);
   Schema all = a;
   for (const auto& [key, value] : b.items()) {
     const bool is_same = !all.contains(key) || all[key] == value;

@@ -13,10 +13,10 @@ namespace halftone::lm {
 /// Members keep their order.
 using Schema = nlohmann::ordered_json;
 
-/// Keywords of ours: patterns that "allOf" adds to the first, and schemas whose strings "not" rules
-/// out.
-inline constexpr const char* kMorePatterns = "more patterns";
-inline constexpr const char* kExcluded = "not these strings";
+/// Keywords of ours, which no text in UTF-8 has: patterns that "allOf" adds to the first, and
+/// schemas whose strings "not" rules out.
+inline constexpr const char* kMorePatterns = "\xFFpatterns";
+inline constexpr const char* kExcluded = "\xFFnot";
 
 /// "JSON schema, at WHERE: expected ..., found ...".
 [[noreturn]] void fail_schema(const std::string& where, const std::string& what);
@@ -26,6 +26,8 @@ inline constexpr const char* kExcluded = "not these strings";
 bool is_constraint(std::string_view key);
 /// The type that a keyword is about, if it is one alone.
 std::optional<std::string> type_of_keyword(std::string_view key);
+/// Checks that keywords have values of their kinds, so that functions here may read these.
+void check_kinds(const Schema& schema, const std::string& where);
 /// @throws Error kUnsupported of keywords that no function here follows
 void check_keywords(const Schema& schema, const std::string& where);
 

@@ -13,10 +13,9 @@
 namespace halftone::lm {
 namespace {
 
-std::optional<double> bound_of(const Schema& schema, const char* key, const std::string& where) {
+std::optional<double> bound_of(const Schema& schema, const char* key) {
   if (!schema.contains(key)) return std::nullopt;
-  if (schema[key].is_number()) return schema[key].get<double>();
-  fail_schema(where, std::string(key) + ": expected a number, found " + schema[key].dump());
+  return schema[key].get<double>();
 }
 
 /// Takes a bound that does not count itself, where it is the narrower one.
@@ -27,12 +26,10 @@ void take_exclusive(std::optional<double>& bound, bool& is_exclusive,
   is_exclusive = true;
 }
 
-NumberBounds bounds_of(const Schema& schema, const std::string& where) {
-  NumberBounds bounds{bound_of(schema, "minimum", where), bound_of(schema, "maximum", where)};
-  take_exclusive(bounds.least, bounds.is_above_least, bound_of(schema, "exclusiveMinimum", where),
-                 1);
-  take_exclusive(bounds.most, bounds.is_below_most, bound_of(schema, "exclusiveMaximum", where),
-                 -1);
+NumberBounds bounds_of(const Schema& schema) {
+  NumberBounds bounds{bound_of(schema, "minimum"), bound_of(schema, "maximum")};
+  take_exclusive(bounds.least, bounds.is_above_least, bound_of(schema, "exclusiveMinimum"), 1);
+  take_exclusive(bounds.most, bounds.is_below_most, bound_of(schema, "exclusiveMaximum"), -1);
   return bounds;
 }
 
@@ -114,14 +111,14 @@ std::size_t count_of(const Schema& schema, const std::string& key, std::size_t m
 
 bool allows_number(const Schema& schema, double number, const std::string& where) {
   const double step = step_of(schema, where);
-  return is_within(number, bounds_of(schema, where)) && (step == 0 || is_multiple(number, step));
+  return is_within(number, bounds_of(schema)) && (step == 0 || is_multiple(number, step));
 }
 
 Choices number_choices(const SchemaScope& scope, const Schema& schema, const std::string& where,
                        bool is_integer) {
   const double step = step_of(schema, where);
   if (step == 1) is_integer = true;
-  const NumberBounds bounds = bounds_of(schema, where);
+  const NumberBounds bounds = bounds_of(schema);
   if (step != 0 && step != 1) return multiples_between(scope, step, bounds, is_integer, where);
   if (!bounds.least && !bounds.most) {
     return is_integer ? scope.json.integer() : scope.json.number();

@@ -53,7 +53,6 @@ std::string pattern_of_format(std::string_view format) {
 constexpr std::size_t kMaxCounted = 4096;
 
 Id set_of_pattern(const SchemaScope& scope, const Schema& pattern, const std::string& where) {
-  if (!pattern.is_string()) fail_schema(where, "pattern: expected a string");
   return at_place(where, [&] { return pattern_set(scope.sets, pattern.get<std::string>()); });
 }
 
@@ -101,6 +100,8 @@ Id content(const SchemaScope& scope, const Schema& schema, const std::string& wh
 RegularSets::Id string_set(const SchemaScope& scope, const Schema& schema,
                            const std::string& where) {
   if (schema.is_boolean()) return schema == true ? scope.sets.all() : scope.sets.none();
+  if (!schema.is_object()) fail_schema(where, "expected a schema, found " + schema.dump());
+  check_kinds(schema, where);
   if (schema.contains("type")) {
     const std::vector<std::string> types = types_of(schema, where);
     if (std::ranges::count(types, "string") == 0) return scope.sets.none();

@@ -80,6 +80,7 @@ Schema without_excluded(const SchemaScope& scope, Schema schema, const Schema& e
                         const std::string& where) {
   if (excluded == false || schema.is_boolean()) return schema;
   if (excluded == true) return false;
+  if (!excluded.is_object()) fail_schema(where, "expected a schema, found " + excluded.dump());
   check_plain(excluded, where);
   Schema values = values_of(schema);
   if (!values.is_null()) {
@@ -99,7 +100,6 @@ Schema without_excluded(const SchemaScope& scope, Schema schema, const Schema& e
 Schema allowed_values(const SchemaScope& scope, const Schema& schema, const std::string& where) {
   Schema values = values_of(schema);
   if (values.is_null()) return values;
-  if (!values.is_array()) fail_schema(where, "enum: expected a list, found " + values.dump());
   check_keywords(schema, where);
   for (const char* key : {"anyOf", "oneOf", "not"}) {
     if (schema.contains(key)) {
