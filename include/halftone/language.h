@@ -208,7 +208,7 @@ typedef struct halftone_logit_bias {
 } halftone_logit_bias;
 /** For halftone_language_model_generate() and halftone_language_model_answer(). A token is drawn
  *  after these steps on the logits: biases, repeat_penalty of the repeat_window, penalties for what
- * was written, top_k, top_p, min_p, temperature; docs/cli.md has the formulas. Equal on all CPUs. */
+ * was written, top_k, top_p, min_p, temperature (docs/cli.md), and the same on every processor. */
 typedef struct halftone_generate_options {
   size_t struct_bytes;       /**< sizeof(halftone_generate_options) */
   size_t sequence;           /**< of the model */

@@ -18,10 +18,9 @@ RegularSets::RegularSets()
 void RegularSets::count(std::size_t work) {
   work_ += work;
   if (work_ <= kMaxWork) return;
-  fail(ErrorKind::kUnsupported, "a pattern whose texts have too many states (" +
-                                    std::to_string(kMaxWork) +
-                                    " steps did not find them all) is not supported; repeat less "
-                                    "often");
+  fail(ErrorKind::kUnsupported,
+       "a pattern whose texts have too many states (" + std::to_string(kMaxWork) +
+           " steps did not find them all) is not supported; repeat less often");
 }
 
 RegularSets::Id RegularSets::add(Node node) {
@@ -197,24 +196,24 @@ RegularSets::Id RegularSets::derived_sequence(Id set, char32_t character) {
   return either(std::move(ways));
 }
 
-std::vector<RegularSets::Step> RegularSets::steps_from(Id set) {
-  std::vector<Step> steps;
+std::vector<RegularSets::Transition> RegularSets::transitions_from(Id set) {
+  std::vector<Transition> transitions;
   std::map<Id, std::size_t> places;
   for (auto border = borders_.begin(); border != borders_.end(); ++border) {
     const Id target = derivative(set, *border);
     if (target == none_) continue;
-    const auto [place, is_new] = places.try_emplace(target, steps.size());
-    if (is_new) steps.push_back({target});
+    const auto [place, is_new] = places.try_emplace(target, transitions.size());
+    if (is_new) transitions.push_back({target});
     const auto next = std::next(border);
     const char32_t last = next == borders_.end() ? kLastCharacter : *next - 1;
-    CharacterRanges& ranges = steps[place->second].ranges;
+    CharacterRanges& ranges = transitions[place->second].ranges;
     if (!ranges.empty() && ranges.back().last + 1 == *border) {
       ranges.back().last = last;
     } else {
       ranges.push_back({*border, last});
     }
   }
-  return steps;
+  return transitions;
 }
 
 RegularSets::Automaton RegularSets::automaton(Id set) {
@@ -225,14 +224,14 @@ RegularSets::Automaton RegularSets::automaton(Id set) {
   while (!todo.empty()) {
     const Id state = todo.back();
     todo.pop_back();
-    states[state] = steps_from(state);
-    for (const Step& step : states[state]) {
-      sources[step.target].push_back(state);
-      if (states.try_emplace(step.target).second) todo.push_back(step.target);
+    states[state] = transitions_from(state);
+    for (const Transition& each : states[state]) {
+      sources[each.target].push_back(state);
+      if (states.try_emplace(each.target).second) todo.push_back(each.target);
     }
   }
   std::set<Id> live;
-  for (const auto& [state, steps] : states) {
+  for (const auto& [state, transitions] : states) {
     if (has_empty(state)) todo.push_back(state);
   }
   while (!todo.empty()) {
@@ -241,8 +240,8 @@ RegularSets::Automaton RegularSets::automaton(Id set) {
     if (live.insert(state).second) std::ranges::copy(sources[state], std::back_inserter(todo));
   }
   std::erase_if(states, [&](const auto& each) { return !live.contains(each.first); });
-  for (auto& [state, steps] : states) {
-    std::erase_if(steps, [&](const Step& step) { return !live.contains(step.target); });
+  for (auto& [state, transitions] : states) {
+    std::erase_if(transitions, [&](const Transition& each) { return !live.contains(each.target); });
   }
   return states;
 }
@@ -295,13 +294,13 @@ Choices RegularSets::by_states(Id set, Grammar& grammar, const CharacterChoices&
   std::map<Id, Symbol> rules;
   for (const auto& [state, unused] : states) rules.emplace(state, grammar.declare(""));
   std::map<CharacterRanges, Choices> written;
-  for (const auto& [state, steps] : states) {
+  for (const auto& [state, transitions] : states) {
     std::vector<Choices> ways;
     if (has_empty(state)) ways.push_back({{}});
-    for (const Step& step : steps) {
-      const auto [one, is_new] = written.try_emplace(step.ranges);
-      if (is_new) one->second = grammar.shared(write(step.ranges));
-      ways.push_back(grammar.sequence({one->second, {{rules.at(step.target)}}}));
+    for (const Transition& each : transitions) {
+      const auto [one, is_new] = written.try_emplace(each.ranges);
+      if (is_new) one->second = grammar.shared(write(each.ranges));
+      ways.push_back(grammar.sequence({one->second, {{rules.at(each.target)}}}));
     }
     grammar.define(rules.at(state), Grammar::either(std::move(ways)));
   }

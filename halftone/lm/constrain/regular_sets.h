@@ -81,12 +81,12 @@ class RegularSets {
     bool operator<(const Node& other) const { return key() < other.key(); }
   };
   /// What characters lead from a set to another one.
-  struct Step {
+  struct Transition {
     Id target = 0;
     CharacterRanges ranges{};
   };
   /// Sets by character from a set on, those alone that have texts.
-  using Automaton = std::map<Id, std::vector<Step>>;
+  using Automaton = std::map<Id, std::vector<Transition>>;
 
   [[nodiscard]] const Node& node(Id set) const { return *nodes_[set]; }
   Id add(Node node);
@@ -96,7 +96,7 @@ class RegularSets {
   Id derivative(Id set, char32_t character);
   Id derived(Id set, char32_t character);
   Id derived_sequence(Id set, char32_t character);
-  std::vector<Step> steps_from(Id set);
+  std::vector<Transition> transitions_from(Id set);
   Automaton automaton(Id set);
   Choices by_states(Id set, Grammar& grammar, const CharacterChoices& write);
 

@@ -15,7 +15,7 @@ namespace {
 
 using Id = RegularSets::Id;
 
-/// Texts of up to four of two characters and a third one, which stands for all others.
+/// Texts of up to four characters, of which there are three: one is like all that no set names.
 std::vector<std::string> short_texts() {
   std::vector<std::string> texts{""};
   for (std::size_t i = 0; texts[i].size() < 8; ++i) {

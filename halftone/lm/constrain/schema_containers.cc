@@ -227,6 +227,34 @@ Choices distinct_items(const SchemaScope& scope, const Schema& schema, std::size
   return lists();
 }
 
+/// What comes behind the members that a schema names: `more` behind one, `first` without one.
+struct OtherMembers {
+  Choices more{{}};
+  Choices first{};
+};
+
+/// @param member     of those that it does not name; empty: there is none
+/// @param num_named  members
+OtherMembers other_members(const SchemaScope& scope, const Schema& schema, const Choices& member,
+                           std::size_t num_named, const std::string& where) {
+  Grammar& grammar = scope.grammar;
+  OtherMembers others;
+  if (count_of(schema, "minProperties", 0, where) == 0) others.first = {{}};
+  if (member.empty()) return others;
+  if (num_named != 0 && schema.contains("maxProperties")) {
+    schema_unsupported(where, "'maxProperties' of named and other members");
+  }
+  const std::size_t most = count_of(schema, "maxProperties", kUnbounded, where);
+  const std::size_t max_more = most == kUnbounded ? most : std::max<std::size_t>(most, 1) - 1;
+  const Choices one = grammar.shared(member);
+  others.more =
+      grammar.shared(grammar.repeat(grammar.sequence({scope.json.sign(","), one}), 0, max_more));
+  if (most > 0) {
+    others.first = Grammar::either({others.first, grammar.sequence({one, others.more})});
+  }
+  return others;
+}
+
 }  // namespace
 
 Choices object_choices(const SchemaScope& scope, const Schema& given, const std::string& where) {
@@ -251,26 +279,11 @@ Choices object_choices(const SchemaScope& scope, const Schema& given, const std:
                        is_required});
   }
   check_number_of_members(schema, members.size(), num_required, where);
-  const bool may_be_empty = count_of(schema, "minProperties", 0, where) == 0;
   const bool is_open = members.empty() && !schema.contains("patternProperties") &&
                        !schema.contains("unevaluatedProperties");
   const Choices other = other_member(scope, rules, names,
                                      schema.value("additionalProperties", Schema(is_open)), where);
-  Choices more{{}};
-  Choices first = may_be_empty ? Choices{{}} : Choices{};
-  if (!other.empty()) {
-    const std::size_t most =
-        members.empty() ? count_of(schema, "maxProperties", kUnbounded, where) : kUnbounded;
-    if (!members.empty() && schema.contains("maxProperties")) {
-      schema_unsupported(where, "'maxProperties' of named and other members");
-    }
-    const Choices one = grammar.shared(other);
-    const std::size_t more_than_one =
-        most == kUnbounded ? most : std::max<std::size_t>(most, 1) - 1;
-    more = grammar.shared(
-        grammar.repeat(grammar.sequence({scope.json.sign(","), one}), 0, more_than_one));
-    if (most > 0) first = Grammar::either({first, grammar.sequence({one, more})});
-  }
+  const auto [more, first] = other_members(scope, schema, other, members.size(), where);
   return grammar.sequence(
       {scope.json.sign("{"), members_in_order(scope, members, more, first), grammar.text("}")});
 }

@@ -270,7 +270,7 @@ std::vector<std::string> types_of(const Schema& schema, const std::string& where
 
 Schema values_of(const Schema& schema) {
   if (!schema.is_object()) return nullptr;
-  const Schema listed = schema.value("enum", Schema(nullptr));
+  Schema listed = schema.value("enum", Schema(nullptr));
   if (!schema.contains("const")) return listed;
   Schema constant = Schema::array({schema["const"]});
   return listed.is_null() ? constant : common_values(constant, listed);
