@@ -117,6 +117,11 @@ def number(rng: random.Random, _depth: int) -> dict:
     schema = {"type": rng.choice(["integer", "number"])}
     low = round(rng.uniform(-1000, 1000), rng.randrange(4))
     high = low + round(rng.uniform(1.5, 2000), rng.randrange(4))
+    if rng.random() < 0.2:
+        low, high = rng.choice([(-2**53 + 1, 2**53 - 1), (-2**63, 2**63 - 1), (0, 2**64 - 1),
+                                (-3.4028234663852886e38, 3.4028234663852886e38)])
+    if rng.random() < 0.2:
+        schema["multipleOf"] = rng.choice([2, 5, 12, 100])
     if rng.random() < 0.6:
         schema[rng.choice(["minimum", "exclusiveMinimum"])] = low
     if rng.random() < 0.6:

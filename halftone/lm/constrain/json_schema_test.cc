@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "halftone/base/testing.h"
 #include "halftone/lm/constrain/number_range.h"
@@ -90,6 +91,11 @@ TEST(JsonSchema, BoundsIntegers) {
     EXPECT_FALSE(accepts(grammar, "-0"));
     EXPECT_FALSE(accepts(grammar, "00"));
   }
+  expect_schema(R"({"type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991})",
+                {"0", "-999999999999999", "999999999999999"},
+                {"9007199254740992", "-9007199254740992"});
+  expect_schema(R"({"type": "integer", "exclusiveMinimum": 0, "maximum": 18446744073709551615})",
+                {"1", "999999999999999999"}, {"0", "-1", "18446744073709551616"});
   expect_schema(R"({"type": "integer", "exclusiveMinimum": 4.5})", {"5", "123456789"}, {"4", "-5"});
 }
 
@@ -106,6 +112,9 @@ TEST(JsonSchema, BoundsNumbers) {
         Case{R"({"type":"number","minimum":1288.5700000000002,"maximum":1289})", 1288.5700000000002,
              1289},
         Case{R"({"type":"number","minimum":1e-20,"maximum":0.1})", 1e-20, 0.1},
+        Case{
+            R"({"type":"number","minimum":-3.4028234663852886e38,"maximum":3.4028234663852886e38})",
+            -3.5e38, 3.5e38},
         Case{R"({"type":"number","maximum":-3})", -INFINITY, -3},
         Case{R"({"type":"number","minimum":99.9,"exclusiveMaximum":1000})", 99.9, 1000 - 1e-13}}) {
     const Grammar grammar = grammar_of_schema(each.schema);
@@ -127,6 +136,21 @@ TEST(JsonSchema, HasMultiples) {
                 {"0", "0.25", "0.5", "0.75", "1"}, {"0.2", "1.25"});
   expect_schema(R"({"type": "integer", "multipleOf": 0.5, "minimum": 0, "maximum": 1})", {"0", "1"},
                 {"0.5"});
+  expect_schema(R"({"type": "integer", "multipleOf": 7})", {"0", "-7", "14", "7000000000000007"},
+                {"1", "-0", "15", "07"});
+  expect_schema(R"({"multipleOf": 0.5, "minimum": -1.2, "exclusiveMaximum": 1000})",
+                {"-1", "-1.0", "0.5", "999.5", "999"}, {"-1.5", "0.7", "1000.0", "0.50"});
+  for (const auto& [step, least, most] :
+       {std::tuple(3, -1300, 1300), {60, -7, 1234}, {25, 1, 99}, {7, -99, -15}, {1, -5, 1001}}) {
+    Grammar grammar;
+    const Symbol root = grammar.declare("root");
+    grammar.define(root, multiples_between(grammar, step, 0, {least, most}));
+    grammar.set_root(root);
+    for (int i = -1400; i <= 1400; ++i) {
+      const bool is_good = i % step == 0 && least <= i && i <= most;
+      EXPECT_EQ(accepts(grammar, std::to_string(i)), is_good) << i << " " << step;
+    }
+  }
   expect_schema(R"({"multipleOf": 0.1, "minimum": 0, "maximum": 0.5})",
                 {"0", "0.1", "0.2", "0.4", "0.5"}, {"0.3", "0.25"});
 }
@@ -271,7 +295,7 @@ TEST(JsonSchema, SaysWhereItIsWrong) {
   check(R"({"type": "number", "not": {"const": 1}})", ErrorKind::kUnsupported,
         "'not' of some values of the type 'number'");
   check(R"({"uniqueItems": true})", ErrorKind::kUnsupported, "'uniqueItems'");
-  check(R"({"multipleOf": 3})", ErrorKind::kUnsupported, "'multipleOf' other than 1");
+  check(R"({"multipleOf": 0.3})", ErrorKind::kUnsupported, "'multipleOf' 0.3 of more than 1000");
   check(R"({"minProperties": 2})", ErrorKind::kUnsupported, "'minProperties'");
   check(R"({"properties": {"a": {}, "b": {}}, "maxProperties": 1})", ErrorKind::kUnsupported,
         "'maxProperties' below the number of members");

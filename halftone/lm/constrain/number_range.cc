@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,32 +98,95 @@ class DigitRanges {
   Grammar& grammar_;
 };
 
+/// Multiples of a number of units, digit by digit with what they leave as a remainder.
+class MultipleDigits {
+ public:
+  MultipleDigits(Grammar& grammar, std::int64_t step) : grammar_(grammar), step_(step) {}
+
+  /// @param remainder  of the digits in front
+  Choices between(std::string_view least, std::string_view most, std::int64_t remainder = 0) {
+    if (least.empty()) return remainder == 0 ? Choices{{}} : Choices{};
+    if (least[0] == '.') {
+      return grammar_.sequence(
+          {grammar_.text("."), between(least.substr(1), most.substr(1), remainder)});
+    }
+    if (is_all(least, '0') && is_all(most, '9')) return any(least, most, remainder);
+    return digits(least, most, remainder);
+  }
+
+ private:
+  static bool is_all(std::string_view text, char digit) {
+    return std::ranges::all_of(text, [&](char each) { return each == digit || each == '.'; });
+  }
+  static std::string all(std::string_view like, char digit) {
+    std::string text(like);
+    std::ranges::replace_if(
+        text, [](char each) { return each != '.'; }, digit);
+    return text;
+  }
+  Choices digits(std::string_view least, std::string_view most, std::int64_t remainder) {
+    std::vector<Choices> parts;
+    for (char digit = least[0]; digit <= most[0]; ++digit) {
+      const std::string_view low = least.substr(1);
+      const std::string_view high = most.substr(1);
+      parts.push_back(grammar_.sequence(
+          {grammar_.text({&digit, 1}), between(digit == least[0] ? low : all(low, '0'),
+                                               digit == most[0] ? high : all(high, '9'),
+                                               (remainder * 10 + (digit - '0')) % step_)}));
+    }
+    return Grammar::either(std::move(parts));
+  }
+  Choices any(std::string_view least, std::string_view most, std::int64_t remainder) {
+    const auto [found, is_new] = rules_.try_emplace({least.size(), remainder});
+    if (is_new) {
+      found->second = grammar_.declare("");
+      const Symbol rule = found->second;
+      grammar_.define(rule, digits(least, most, remainder));
+      return {{rule}};
+    }
+    return {{found->second}};
+  }
+
+  Grammar& grammar_;
+  std::int64_t step_;
+  std::map<std::pair<std::size_t, std::int64_t>, Symbol> rules_;
+};
+
+/// The numbers between two texts of digits of the same length.
+using Between = std::function<Choices(std::string_view least, std::string_view most)>;
+
 /// Numbers of 0 and above, each number of digits on its own.
-Choices positive(Grammar& grammar, const Units& units) {
+Choices positive(const Between& between, const Units& units) {
   std::vector<Choices> parts;
   std::int64_t least = units.least;
   while (least <= units.most) {
     const std::string low = digits_of(least, units.decimals);
     const auto length = std::ranges::count_if(low, [](char each) { return each != '.'; });
     const std::int64_t most = std::min(units.most, power_of_ten(static_cast<int>(length)) - 1);
-    parts.push_back(DigitRanges(grammar).between(low, digits_of(most, units.decimals)));
+    parts.push_back(between(low, digits_of(most, units.decimals)));
     if (length >= kMaxDigits) break;
     least = most + 1;
   }
   return Grammar::either(std::move(parts));
 }
 
-Choices with_signs(Grammar& grammar, const Units& units) {
+Choices with_signs(Grammar& grammar, const Units& units, const Between& between) {
   std::vector<Choices> parts;
   if (units.least < 0) {
     const Units mirrored{std::max<std::int64_t>(1, -units.most), -units.least, units.decimals};
-    parts.push_back(grammar.sequence({grammar.text("-"), positive(grammar, mirrored)}));
+    parts.push_back(grammar.sequence({grammar.text("-"), positive(between, mirrored)}));
   }
   if (units.most >= 0) {
     parts.push_back(
-        positive(grammar, {std::max<std::int64_t>(0, units.least), units.most, units.decimals}));
+        positive(between, {std::max<std::int64_t>(0, units.least), units.most, units.decimals}));
   }
   return Grammar::either(std::move(parts));
+}
+
+Choices with_signs(Grammar& grammar, const Units& units) {
+  return with_signs(grammar, units, [&](std::string_view least, std::string_view most) {
+    return DigitRanges(grammar).between(least, most);
+  });
 }
 
 int decimals_of(double number) {
@@ -160,6 +225,18 @@ std::int64_t in_units(double bound, int decimals, bool is_exclusive, std::int64_
   return units;
 }
 
+/// Bounds that the numbers here do not reach say nothing, and others of 16 digits and more begin
+/// inside: languages write those of their types.
+NumberBounds within_reach(NumberBounds bounds) {
+  constexpr double kReach = 1e18;
+  constexpr double kMostExact = 999'999'999'999'999;
+  if (bounds.least && *bounds.least <= -kReach) bounds.least.reset();
+  if (bounds.most && *bounds.most >= kReach) bounds.most.reset();
+  if (bounds.least && *bounds.least < -kMostExact) bounds.least = -kMostExact;
+  if (bounds.most && *bounds.most > kMostExact) bounds.most = kMostExact;
+  return bounds;
+}
+
 Units units_of(const NumberBounds& bounds, int decimals) {
   const std::int64_t limit = power_of_ten(kMaxDigits) - 1;
   Units units{-limit, limit, decimals};
@@ -171,10 +248,20 @@ Units units_of(const NumberBounds& bounds, int decimals) {
 }  // namespace
 
 Choices integers_between(Grammar& grammar, const NumberBounds& bounds) {
-  return with_signs(grammar, units_of(bounds, 0));
+  return with_signs(grammar, units_of(within_reach(bounds), 0));
 }
 
-Choices numbers_between(Grammar& grammar, const NumberBounds& bounds) {
+Choices multiples_between(Grammar& grammar, std::int64_t step, int decimals,
+                          const NumberBounds& bounds) {
+  MultipleDigits multiples(grammar, step);
+  return with_signs(grammar, units_of(within_reach(bounds), decimals),
+                    [&](std::string_view least, std::string_view most) {
+                      return multiples.between(least, most);
+                    });
+}
+
+Choices numbers_between(Grammar& grammar, const NumberBounds& given) {
+  const NumberBounds bounds = within_reach(given);
   const bool is_open = bounds.is_above_least || bounds.is_below_most;
   int decimals = 0;
   int room = kMaxDecimals;

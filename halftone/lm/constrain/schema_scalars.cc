@@ -63,9 +63,9 @@ std::string decimal_text(long long number, std::size_t digits) {
   return number < 0 ? "-" + text : text;
 }
 
-/// All multiples that validators find, which are few.
-Choices multiples_between(const SchemaScope& scope, double step, const NumberBounds& bounds,
-                          bool is_integer, const std::string& where) {
+/// All multiples that validators find, where these are few.
+Choices listed_multiples(const SchemaScope& scope, double step, const NumberBounds& bounds,
+                         bool is_integer, const std::string& where) {
   constexpr std::size_t kMaxStepDigits = 6;
   constexpr double kMaxMultiples = 1000;
   constexpr double kMaxNumber = 1e12;
@@ -78,7 +78,7 @@ Choices multiples_between(const SchemaScope& scope, double step, const NumberBou
   const bool is_good = std::round(step * scale) / scale == step && bounds.least && bounds.most &&
                        std::abs(*bounds.least) < kMaxNumber && std::abs(*bounds.most) < kMaxNumber;
   if (!is_good || (*bounds.most - *bounds.least) / step > kMaxMultiples) {
-    schema_unsupported(where, "'multipleOf' other than 1 of more than 1000 numbers");
+    schema_unsupported(where, "'multipleOf' " + Schema(step).dump() + " of more than 1000 numbers");
   }
   const auto unit = static_cast<long long>(std::round(step * scale));
   Choices all;
@@ -90,6 +90,32 @@ Choices multiples_between(const SchemaScope& scope, double step, const NumberBou
     all.push_back(scope.grammar.text(decimal_text(i * unit, digits))[0]);
   }
   return all;
+}
+
+/// Few multiples, or those of whole numbers, halves and quarters, where validators divide without
+/// rounding.
+Choices multiples(const SchemaScope& scope, double step, const NumberBounds& bounds,
+                  bool is_integer, const std::string& where) {
+  constexpr double kMaxListed = 1000;
+  constexpr double kMaxStep = 1000;
+  const auto is_whole = [](double number) { return number == std::floor(number); };
+  const bool are_few =
+      bounds.least && bounds.most && (*bounds.most - *bounds.least) / step <= kMaxListed;
+  if (are_few || !is_whole(step * 4) || step > kMaxStep) {
+    return listed_multiples(scope, step, bounds, is_integer, where);
+  }
+  double whole = step;
+  while (!is_whole(whole)) whole *= 2;
+  return at_place(where, [&] {
+    std::vector<Choices> all{
+        multiples_between(scope.grammar, static_cast<std::int64_t>(whole), 0, bounds)};
+    const int decimals = is_whole(step * 10) ? 1 : 2;
+    const auto units = static_cast<std::int64_t>(step * (decimals == 1 ? 10 : 100));
+    if (whole != step && !is_integer) {
+      all.push_back(multiples_between(scope.grammar, units, decimals, bounds));
+    }
+    return Grammar::either(std::move(all));
+  });
 }
 
 }  // namespace
@@ -119,7 +145,7 @@ Choices number_choices(const SchemaScope& scope, const Schema& schema, const std
   const double step = step_of(schema, where);
   if (step == 1) is_integer = true;
   const NumberBounds bounds = bounds_of(schema);
-  if (step != 0 && step != 1) return multiples_between(scope, step, bounds, is_integer, where);
+  if (step != 0 && step != 1) return multiples(scope, step, bounds, is_integer, where);
   if (!bounds.least && !bounds.most) {
     return is_integer ? scope.json.integer() : scope.json.number();
   }
