@@ -192,6 +192,8 @@ TEST(JsonSchema, HasSeveralRulesForOneString) {
                 {R"("a-b")", R"("abc")", R"("a-b-c")"}, {R"("ab")", R"("a-b-")", R"("abcdef")"});
   expect_schema(R"({"pattern": "^2", "format": "date"})", {R"("2024-02-28")"},
                 {R"("1999-01-01")", R"("2")"});
+  expect_schema(R"({"type": "string", "format": "uri", "minLength": 1, "maxLength": 2083})",
+                {R"("https://ab.de/f/g.html")"}, {R"("ab.de")"});
   expect_schema(R"({"type": "string", "format": "duration", "maxLength": 4})",
                 {R"("P1D")", R"("PT1H")"}, {R"("P1DT1H")", R"("P")"});
   expect_schema(R"({"type": "string", "enum": ["a", "bc", "def"], "minLength": 2})",

@@ -9,6 +9,17 @@
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
+namespace {
+
+std::size_t sum(std::size_t a, std::size_t b) {
+  return a == kUnbounded || b > kUnbounded - a ? kUnbounded : a + b;
+}
+
+std::size_t product(std::size_t a, std::size_t b) {
+  return a != 0 && b > kUnbounded / a ? kUnbounded : a * b;
+}
+
+}  // namespace
 
 RegularSets::RegularSets()
     : none_(add({Kind::kNone})),
@@ -23,7 +34,44 @@ void RegularSets::count(std::size_t work) {
            " steps did not find them all) is not supported; repeat less often");
 }
 
+void RegularSets::set_lengths(Node& node) const {
+  const auto parts_of = [&](std::size_t Node::*length) {
+    std::vector<std::size_t> lengths;
+    for (const Id each : node.parts) lengths.push_back(this->node(each).*length);
+    return lengths;
+  };
+  const std::vector<std::size_t> shortest = parts_of(&Node::shortest);
+  const std::vector<std::size_t> longest = parts_of(&Node::longest);
+  switch (node.kind) {
+    case Kind::kNone:
+    case Kind::kEmpty:
+      break;
+    case Kind::kCharacters:
+      node.shortest = node.longest = 1;
+      break;
+    case Kind::kSequence:
+      node.shortest = sum(shortest[0], shortest[1]);
+      node.longest = sum(longest[0], longest[1]);
+      break;
+    case Kind::kEither:
+      node.shortest = std::ranges::min(shortest);
+      node.longest = std::ranges::max(longest);
+      break;
+    case Kind::kBoth:
+      node.shortest = std::ranges::max(shortest);
+      node.longest = std::ranges::min(longest);
+      break;
+    case Kind::kAllBut:
+      node.longest = kUnbounded;
+      break;
+    case Kind::kRepeat:
+      node.shortest = product(shortest[0], node.least);
+      node.longest = product(longest[0], node.most);
+  }
+}
+
 RegularSets::Id RegularSets::add(Node node) {
+  set_lengths(node);
   const auto [found, is_new] = ids_.try_emplace(std::move(node), static_cast<Id>(nodes_.size()));
   if (is_new) {
     nodes_.push_back(&found->first);

@@ -51,6 +51,9 @@ class RegularSets {
 
   [[nodiscard]] bool has_empty(Id set) const { return node(set).has_empty; }
   [[nodiscard]] bool has(Id set, std::string_view utf8);
+  // Characters of its texts: none has fewer, or more.
+  [[nodiscard]] std::size_t shortest(Id set) const { return node(set).shortest; }
+  [[nodiscard]] std::size_t longest(Id set) const { return node(set).longest; }
   /// Whether there is no text in it.
   /// @throws Error kUnsupported if it takes more than kMaxWork to know, as choices() does
   [[nodiscard]] bool is_none(Id set);
@@ -77,6 +80,8 @@ class RegularSets {
     std::size_t most = 0;
     CharacterRanges ranges{};  ///< in order, apart from each other
     bool has_empty = false;
+    std::size_t shortest = 0;
+    std::size_t longest = 0;
     [[nodiscard]] auto key() const { return std::tie(kind, parts, least, most, ranges); }
     bool operator<(const Node& other) const { return key() < other.key(); }
   };
@@ -90,6 +95,7 @@ class RegularSets {
 
   [[nodiscard]] const Node& node(Id set) const { return *nodes_[set]; }
   Id add(Node node);
+  void set_lengths(Node& node) const;
   /// Parts in order, each once, those of the same kind taken apart.
   [[nodiscard]] std::vector<Id> joined(Kind kind, const std::vector<Id>& sets) const;
   void count(std::size_t work);

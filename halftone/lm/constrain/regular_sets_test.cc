@@ -99,6 +99,10 @@ TEST(RegularSets, HaveTheTextsThatTheirDefinitionsSay) {
     bool is_any = false;
     for (const std::string& text : texts) {
       const bool has = each.has(text);
+      const auto length = static_cast<std::size_t>(std::ranges::count_if(
+          text, [](char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) != 0x80; }));
+      EXPECT_TRUE(!has || sets.shortest(each.set) <= length) << seed << text;
+      EXPECT_TRUE(!has || sets.longest(each.set) >= length) << seed << text;
       EXPECT_EQ(sets.has(each.set, text), has) << seed << text;
       is_any = is_any || has;
       num_in += has ? 1 : 0;

@@ -43,8 +43,7 @@ std::string pattern_of_format(std::string_view format) {
     const std::string time(kTimeSpan);
     return R"(P(?:\d{1,4}W|)" + std::string(kDateSpan) + "(?:" + time + ")?|" + time + ")";
   }
-  if (format == "uri")
-    return "https?://" + std::string(kHost) + R"((?:/[A-Za-z0-9_.~-]{0,60}){0,9})";
+  if (format == "uri") return "https?://" + std::string(kHost) + R"((?:/[A-Za-z0-9_.~/-]*)?)";
   return "";
 }
 
@@ -75,7 +74,7 @@ std::optional<Id> set_of_format(const SchemaScope& scope, const Schema& schema) 
 }
 
 Id content(const SchemaScope& scope, const Schema& schema, const std::string& where) {
-  const std::size_t least = count_of(schema, "minLength", 0, where);
+  std::size_t least = count_of(schema, "minLength", 0, where);
   std::size_t most = count_of(schema, "maxLength", kUnbounded, where);
   if (most < least) return scope.sets.none();
   Id set = set_of_patterns(scope, schema, where);
@@ -87,6 +86,9 @@ Id content(const SchemaScope& scope, const Schema& schema, const std::string& wh
   for (const Schema& each : schema.value(kExcluded, Schema::array())) {
     set = scope.sets.both({set, scope.sets.all_but(string_set(scope, each, where))});
   }
+  // Lengths that all texts have need no counting.
+  if (least <= scope.sets.shortest(set)) least = 0;
+  if (most >= scope.sets.longest(set)) most = kUnbounded;
   if (least == 0 && most == kUnbounded) return set;
   if (set != scope.sets.all() && most != kUnbounded) {
     most = std::min(most, std::max(least, kMaxCounted));
