@@ -153,6 +153,11 @@ def obj(rng: random.Random, depth: int) -> dict:
         names = []
     if names and rng.random() < 0.2:
         schema["minProperties"] = 1
+    if len(names) > 1 and rng.random() < 0.2:
+        schema["dependentRequired"] = {names[0]: [names[1]]}
+    elif len(names) > 1 and rng.random() < 0.2:
+        schema["oneOf"] = [{"required": [name]} for name in names[:2]]
+        names = names[2:]
     if not names and rng.random() < 0.3:
         schema["propertyNames"] = rng.choice([{"maxLength": 3}, {"pattern": "^[a-e]+$"}])
         schema["additionalProperties"] = True
@@ -183,7 +188,7 @@ def branches(rng: random.Random, depth: int) -> dict:
         return {"anyOf": schemas}
     first = obj(rng, depth)
     second = {"properties": {"extra": random_schema(rng, depth - 1)}, "required": ["extra"]}
-    for key in ("additionalProperties", "propertyNames"):
+    for key in ("additionalProperties", "propertyNames", "oneOf"):
         first.pop(key, None)
     return {"allOf": [first, second]}
 

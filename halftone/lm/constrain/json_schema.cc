@@ -129,6 +129,9 @@ class SchemaReader {
   Choices of_flat(const Schema& schema, const std::string& where) {
     if (schema.is_boolean()) return schema == true ? json_.value() : Choices{};
     check_keywords(schema, where);
+    for (const char* key : {"dependentRequired", "dependencies"}) {
+      if (schema.contains(key)) return of_flat(by_dependencies(schema, key, where), where);
+    }
     if (schema.contains("not")) return of_flat(without_not(scope_, schema, where), where);
     if (schema.contains("anyOf")) return of_branches(schema, "anyOf", where);
     if (schema.contains("oneOf")) return of_branches(schema, "oneOf", where);
@@ -140,8 +143,47 @@ class SchemaReader {
     for (const std::string& type : types) all.push_back(of_type(schema, type, where));
     return Grammar::either(std::move(all));
   }
+  /// As branches, one for each way to have some of the names and what these require.
+  static Schema by_dependencies(const Schema& schema, const std::string& key,
+                                const std::string& where) {
+    constexpr std::size_t kMaxBranches = 64;
+    Schema branches = Schema::array({without(schema, key)});
+    for (const auto& [name, others] : schema[key].items()) {
+      Schema next = Schema::array();
+      Schema required = others;
+      required.push_back(name);
+      for (const Schema& each : branches) {
+        next.push_back(merged(each, {{"properties", {{name, false}}}}, where));
+        next.push_back(merged(each, {{"required", required}}, where));
+      }
+      branches = std::move(next);
+      if (branches.size() > kMaxBranches) {
+        schema_unsupported(where, "'" + key + "' of more than 6 names");
+      }
+    }
+    return {{"anyOf", branches}};
+  }
+  /// "Exactly one of these members", as branches that say of each that the others are not there.
+  static Schema exclusive(const Schema& branches) {
+    Schema names = Schema::array();
+    for (const Schema& each : branches) {
+      const Schema required = each.is_object() ? each.value("required", Schema()) : Schema();
+      const bool is_one_name = required.is_array() && required.size() == 1 &&
+                               required[0].is_string() &&
+                               each.size() == (each.contains("type") ? 2U : 1U);
+      if (!is_one_name || std::ranges::count(names, required[0]) > 0) return branches;
+      names.push_back(required[0]);
+    }
+    Schema all = branches;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t j = 0; j < all.size(); ++j) {
+        if (i != j) all[i]["properties"][names[j].get<std::string>()] = false;
+      }
+    }
+    return all;
+  }
   Choices of_branches(const Schema& schema, const std::string& key, const std::string& where) {
-    const Schema& branches = schema[key];
+    const Schema branches = key == "oneOf" ? exclusive(schema[key]) : schema[key];
     const Schema base = without(schema, key);
     if (base.contains("oneOf")) schema_unsupported(where, "'anyOf' beside 'oneOf'");
     std::vector<Schema> whole;
@@ -154,7 +196,7 @@ class SchemaReader {
       whole.push_back(merged(base, branch, place));
       all.push_back(choices_of(is_part ? whole.back() : branches[i], place));
     }
-    if (key == "oneOf") check_disjoint(whole, where);
+    if (key == "oneOf" && branches == schema[key]) check_disjoint(whole, where);
     return Grammar::either(std::move(all));
   }
   /// Whether both are strings, of which none are in both.

@@ -13,14 +13,15 @@ namespace halftone::lm {
 /// Every text of the grammar is valid under the schema; some valid texts are none of it: members
 /// come in the order of the schema, and others only where it says "additionalProperties" or
 /// nothing of its members. Follows the draft 2020-12 of JSON Schema and the tuples of draft 7:
-/// type, properties, patternProperties, propertyNames, required, additionalProperties,
-/// minProperties of 1, maxProperties, items, prefixItems, minItems, maxItems, uniqueItems of a few
-/// constants, enum, const, anyOf, allOf, oneOf of branches that no value fits two of, "not" of
-/// types, constants and strings, $ref within the schema (also to itself), minLength, maxLength,
-/// pattern, format (date, time, date-time, duration, uuid, email, ipv4, ipv6, hostname, uri),
-/// bounds of numbers. A format that no text of the pattern beside it has says nothing, and neither
-/// do keywords that it does not know, as the draft asks. Beside a pattern and "maxLength", texts of
-/// more than 4096 characters are left out.
+/// type, properties, patternProperties, propertyNames, required, dependentRequired,
+/// additionalProperties, minProperties of 1, maxProperties, items, prefixItems, minItems, maxItems,
+/// uniqueItems of a few constants, enum, const, anyOf, allOf, oneOf of branches that no value fits
+/// two of, "not" of types, constants and strings, $ref within the schema (also to itself),
+/// minLength, maxLength, pattern, format (date, time, date-time, duration, uuid, email, ipv4, ipv6,
+/// hostname, uri), bounds of numbers, multipleOf. A format that no text of the pattern beside it
+/// has says nothing, and neither do keywords that it does not know, as the draft asks. Left out are
+/// texts of more than 4096 characters beside a pattern and "maxLength", lists of more than 10,000
+/// items beside "maxItems", and numbers of 16 digits and more beside a bound of so many.
 /// @throws Error kFormat of what is no schema; kUnsupported of keywords that would rule out what
 ///         the grammar gives; kUsage if no value fits. They say where.
 Grammar grammar_of_schema(std::string_view schema);

@@ -226,6 +226,22 @@ TEST(JsonSchema, LeavesOutWhatNotSays) {
                 {R"({"a":1})"});
 }
 
+TEST(JsonSchema, HasMembersThatRequireOrExcludeOthers) {
+  const char* one_of =
+      R"({"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}, "c": {"const": 3}},
+          "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})";
+  expect_schema(one_of, {R"({"a":1})", R"({"b":2,"c":3})"},
+                {"{}", R"({"a":1,"b":2})", R"({"c":3})"});
+  for (const char* key : {"dependentRequired", "dependencies"}) {
+    const std::string schema =
+        R"({"properties": {"a": {"const": 1}, "b": {"const": 2}, "c": {"const": 3}}, ")" +
+        std::string(key) + R"(": {"a": ["b"], "c": ["a"]}})";
+    expect_schema(schema.c_str(),
+                  {"{}", R"({"b":2})", R"({"a":1,"b":2})", R"({"a":1,"b":2,"c":3})"},
+                  {R"({"a":1})", R"({"c":3})", R"({"b":2,"c":3})"});
+  }
+}
+
 TEST(JsonSchema, HasItemsOnceEach) {
   expect_schema(R"({"items": {"enum": ["a", "b", 1, 1.0]}, "uniqueItems": true, "minItems": 1})",
                 {R"(["a"])", R"(["b", "a"])", R"([1,"b","a"])"},

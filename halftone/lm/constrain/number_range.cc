@@ -229,11 +229,11 @@ std::int64_t in_units(double bound, int decimals, bool is_exclusive, std::int64_
 /// inside: languages write those of their types.
 NumberBounds within_reach(NumberBounds bounds) {
   constexpr double kReach = 1e18;
-  constexpr double kMostExact = 999'999'999'999'999;
+  constexpr double kMaxExact = 999'999'999'999'999;
   if (bounds.least && *bounds.least <= -kReach) bounds.least.reset();
   if (bounds.most && *bounds.most >= kReach) bounds.most.reset();
-  if (bounds.least && *bounds.least < -kMostExact) bounds.least = -kMostExact;
-  if (bounds.most && *bounds.most > kMostExact) bounds.most = kMostExact;
+  if (bounds.least && *bounds.least < -kMaxExact) bounds.least = -kMaxExact;
+  if (bounds.most && *bounds.most > kMaxExact) bounds.most = kMaxExact;
   return bounds;
 }
 

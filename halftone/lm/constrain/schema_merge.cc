@@ -17,35 +17,50 @@ constexpr std::array<std::string_view, 7> kTypes{"object",  "array",   "string",
                                                  "integer", "boolean", "null"};
 
 /// Keywords that would rule out what a grammar gives.
-constexpr std::array<std::string_view, 10> kUnsupportedKeywords{"if",
-                                                                "then",
-                                                                "else",
-                                                                "dependentRequired",
-                                                                "dependencies",
-                                                                "dependentSchemas",
-                                                                "contains",
-                                                                "$dynamicRef",
-                                                                "$recursiveRef",
-                                                                "unevaluatedItems"};
+constexpr std::array<std::string_view, 8> kUnsupportedKeywords{
+    "if",       "then",        "else",          "dependentSchemas",
+    "contains", "$dynamicRef", "$recursiveRef", "unevaluatedItems"};
 
 /// Other keywords that say what a value may be.
-constexpr std::array<std::string_view, 30> kConstraints{"type",          "enum",
-                                                        "const",         "properties",
-                                                        "required",      "items",
-                                                        "minItems",      "maxItems",
-                                                        "prefixItems",   "additionalProperties",
-                                                        "minLength",     "maxLength",
-                                                        "pattern",       "format",
-                                                        "minimum",       "maximum",
-                                                        "allOf",         "anyOf",
-                                                        "oneOf",         "exclusiveMinimum",
-                                                        "multipleOf",    "uniqueItems",
-                                                        "minProperties", "exclusiveMaximum",
-                                                        "propertyNames", "patternProperties",
-                                                        "not",           kMorePatterns,
-                                                        kExcluded,       "unevaluatedProperties"};
+constexpr std::array<std::string_view, 32> kConstraints{"type",
+                                                        "enum",
+                                                        "const",
+                                                        "properties",
+                                                        "required",
+                                                        "items",
+                                                        "minItems",
+                                                        "maxItems",
+                                                        "prefixItems",
+                                                        "additionalProperties",
+                                                        "minLength",
+                                                        "maxLength",
+                                                        "pattern",
+                                                        "format",
+                                                        "minimum",
+                                                        "maximum",
+                                                        "allOf",
+                                                        "anyOf",
+                                                        "oneOf",
+                                                        "exclusiveMinimum",
+                                                        "multipleOf",
+                                                        "uniqueItems",
+                                                        "minProperties",
+                                                        "exclusiveMaximum",
+                                                        "propertyNames",
+                                                        "patternProperties",
+                                                        "not",
+                                                        kMorePatterns,
+                                                        kExcluded,
+                                                        "unevaluatedProperties",
+                                                        "dependentRequired",
+                                                        "dependencies"};
 
 bool is_schema(const Schema& value) { return value.is_object() || value.is_boolean(); }
+
+bool are_names(const Schema& value) {
+  return value.is_array() &&
+         std::ranges::all_of(value, [](const Schema& each) { return each.is_string(); });
+}
 
 /// What the values of some keywords are.
 struct KeywordKind {
@@ -59,12 +74,12 @@ const std::vector<KeywordKind>& keyword_kinds() {
       {{"properties", "patternProperties", "$defs", "definitions"},
        [](const Schema& value) { return value.is_object(); },
        "an object"},
-      {{"required"},
+      {{"required"}, &are_names, "a list of names"},
+      {{"dependentRequired", "dependencies"},
        [](const Schema& value) {
-         return value.is_array() &&
-                std::ranges::all_of(value, [](const Schema& each) { return each.is_string(); });
+         return value.is_object() && std::ranges::all_of(value, &are_names);
        },
-       "a list of names"},
+       "an object of lists of names"},
       {{"enum", "prefixItems", "allOf"},
        [](const Schema& value) { return value.is_array(); },
        "a list"},

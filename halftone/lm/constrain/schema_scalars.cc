@@ -126,7 +126,10 @@ std::size_t count_of(const Schema& schema, const std::string& key, std::size_t m
   const Schema& value = schema[key];
   double number = value.is_number() ? value.get<double>() : -1;
   // Fewer fit as well.
-  if (key.starts_with("max")) number = std::min(number, static_cast<double>(Grammar::kMaxRepeat));
+  constexpr double kMaxItems = 10'000;
+  const bool is_length = key == "maxLength";
+  const auto most = is_length ? static_cast<double>(Grammar::kMaxRepeat) : kMaxItems;
+  if (key.starts_with("max")) number = std::min(number, most);
   if (number >= 0 && number == std::floor(number) &&
       number <= static_cast<double>(Grammar::kMaxRepeat)) {
     return static_cast<std::size_t>(number);
