@@ -84,11 +84,12 @@ void take_response_format(Json& request) {
 
 /// A regular expression of some texts.
 std::string regex_of_choices(const Json& texts, const std::string& name) {
+  if (!texts.is_array() || texts.empty()) fail_member(name, "a list of texts");
   std::string all;
-  for (const Json& text : texts.is_array() ? texts : Json::array({nullptr})) {
-    if (!text.is_string()) fail_member(name, "a list of texts");
-    if (!all.empty()) all += '|';
-    for (const char sign : text.get<std::string>()) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!texts[i].is_string()) fail_member(name, "a list of texts");
+    if (i > 0) all += '|';
+    for (const char sign : texts[i].get<std::string>()) {
       if (std::string_view("^$\\.*+?()[]{}|").find(sign) != std::string_view::npos) all += '\\';
       all += sign;
     }
@@ -111,14 +112,15 @@ Json schema_of(const Json& form, const std::string& name) {
 
 /// Puts a form that clients of vLLM ask for where ours are: "json_schema", "grammar", "regex".
 void take_form(Json& request, const std::string& name, const std::string& kind, const Json& form) {
+  const bool is_json = kind == "json" || kind == "json_object";
+  const std::string ours = is_json ? "json_schema" : kind == "choice" ? "regex" : kind;
+  if (request.contains(ours)) fail_member(name, "no other " + ours + " beside it");
   if (kind == "json") {
-    request["json_schema"] = schema_of(form, name);
+    request[ours] = schema_of(form, name);
   } else if (kind == "json_object") {
-    if (form == true) request["json_schema"] = "json";
-  } else if (kind == "choice") {
-    request["regex"] = regex_of_choices(form, name);
+    request[ours] = "json";
   } else {
-    request[kind] = form;
+    request[ours] = kind == "choice" ? Json(regex_of_choices(form, name)) : form;
   }
 }
 
@@ -127,7 +129,8 @@ void take_forms(Json& request) {
     const std::string name = std::string("guided_") + kind;
     if (const auto form = take(request, name.c_str())) take_form(request, name, kind, *form);
   }
-  if (const auto grammar = take(request, "ebnf")) request["grammar"] = *grammar;  // SGLang
+  if (const auto form = take(request, "ebnf"))
+    take_form(request, "ebnf", "grammar", *form);  // SGLang
   const auto all = take(request, "structured_outputs");
   if (!all) return;
   if (!all->is_object()) fail_member("structured_outputs", "an object");

@@ -139,6 +139,11 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
       {Endpoint::kChat, R"("guided_json": 3)", "json_schema", "a schema or"},
       {Endpoint::kChat, R"("guided_choice": "a")", "guided_choice", "a list of texts"},
       {Endpoint::kChat, R"("guided_choice": [""])", "guided_choice", "not empty"},
+      {Endpoint::kChat, R"("guided_choice": ["a", 3])", "guided_choice", "a list of texts"},
+      {Endpoint::kChat, R"("guided_choice": ["a"], "regex": "b")", "guided_choice",
+       "no other regex"},
+      {Endpoint::kChat, R"("guided_json": {}, "response_format": {"type": "json_object"})",
+       "guided_json", "no other json_schema"},
       {Endpoint::kChat, R"("guided_regex": ["a"])", "regex", "a regular expression"},
       {Endpoint::kChat, R"("structured_outputs": {"structural_tag": "{}"})", "structured_outputs",
        "json, json_object, regex, choice or grammar"},
@@ -239,6 +244,7 @@ TEST(CompletionRequest, AsksForFormsAsClientsOfOtherServersDo) {
   EXPECT_EQ(options_of(R"("guided_regex": "a+")").regex, "a+");
   EXPECT_EQ(options_of(R"("regex": "a+")").regex, "a+");
   EXPECT_EQ(options_of(R"("guided_choice": ["a.b", "(c|d]"])").regex, R"(a\.b|\(c\|d\])");
+  EXPECT_EQ(options_of(R"("guided_choice": ["", "a"])").regex, "|a");
   EXPECT_EQ(options_of(R"("guided_grammar": "root ::= \"a\"")").grammar, "root ::= \"a\"");
   EXPECT_EQ(options_of(R"("ebnf": "root ::= \"a\"")").grammar, "root ::= \"a\"");
   EXPECT_EQ(options_of(R"("structured_outputs": {"choice": ["a"], "json": null})").regex, "a");

@@ -27,9 +27,7 @@ Choices integers_between(Grammar& grammar, const NumberBounds& bounds);
 /// Numbers between the bounds, without an exponent, with as many decimals as the bounds have and up
 /// to 12 more. Of bounds with more than 15 digits, and of those that do not count themselves, the
 /// numbers begin a little inside: at the next one of 15 digits, or of two decimals more.
-/// @throws Error kUnsupported if a bound has more than 15 digits in front of the point and leaves
-/// no
-///         others
+/// @throws Error as integers_between(), of digits in front of the point
 Choices numbers_between(Grammar& grammar, const NumberBounds& bounds);
 
 /// All multiples of a number of units of 10^-decimals between the bounds, with so many decimals.

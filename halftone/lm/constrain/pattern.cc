@@ -62,26 +62,14 @@ bool is_zero_width(const Expression& each) {
          each.kind == Expression::Kind::kAhead;
 }
 
-bool looks_around(const std::vector<Expression>& parts) {
-  return std::ranges::any_of(parts, &Expression::looks_around);
-}
-
-Expression sequence_of(std::vector<Expression> parts) {
-  const bool looks = looks_around(parts);
-  const bool may_be_empty = std::ranges::all_of(parts, &Expression::may_be_empty);
-  return {.kind = Expression::Kind::kSequence,
-          .parts = std::move(parts),
-          .looks_around = looks,
-          .may_be_empty = may_be_empty};
-}
-
-Expression either_of(std::vector<Expression> parts) {
-  const bool looks = looks_around(parts);
-  const bool may_be_empty = std::ranges::any_of(parts, &Expression::may_be_empty);
-  return {.kind = Expression::Kind::kEither,
-          .parts = std::move(parts),
-          .looks_around = looks,
-          .may_be_empty = may_be_empty};
+/// @param kind  kSequence or kEither
+Expression joined(Expression::Kind kind, std::vector<Expression> parts) {
+  const bool looks = std::ranges::any_of(parts, &Expression::looks_around);
+  const bool may_be_empty = kind == Expression::Kind::kSequence
+                                ? std::ranges::all_of(parts, &Expression::may_be_empty)
+                                : std::ranges::any_of(parts, &Expression::may_be_empty);
+  return {
+      .kind = kind, .parts = std::move(parts), .looks_around = looks, .may_be_empty = may_be_empty};
 }
 
 Expression zero_width(Expression::Kind kind) {
@@ -124,7 +112,7 @@ class PatternReader {
     do {
       std::vector<Expression> parts;
       while (!is_end() && !sees('|') && !sees(')')) parts.push_back(repeated());
-      all.push_back(sequence_of(std::move(parts)));
+      all.push_back(joined(Expression::Kind::kSequence, std::move(parts)));
     } while (takes('|'));
     return all;
   }
@@ -193,7 +181,7 @@ class PatternReader {
     const bool is_ahead = is_negated || takes("?=");
     if (!is_ahead && takes("?")) skip_name();
     if (++depth_ > Grammar::kMaxDepth) unsupported("nesting of more than 100 groups");
-    Expression inside = either_of(choices());
+    Expression inside = joined(Expression::Kind::kEither, choices());
     --depth_;
     if (!takes(')')) fail_at("expected ')'", ErrorKind::kFormat);
     if (!is_ahead) return inside;
@@ -419,7 +407,8 @@ Grammar grammar_of_pattern(std::string_view pattern) {
   check_utf8(pattern);
   RegularSets sets;
   Grammar grammar;
-  const RegularSets::Id texts = ExpressionSets(sets).whole(either_of(PatternReader(pattern)()));
+  const RegularSets::Id texts =
+      ExpressionSets(sets).whole(joined(Expression::Kind::kEither, PatternReader(pattern)()));
   const Symbol root = grammar.declare("root");
   grammar.define(root, sets.choices(texts, grammar, [&](CharacterRanges ranges) {
     return grammar.characters(std::move(ranges));

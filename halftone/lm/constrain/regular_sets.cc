@@ -301,7 +301,11 @@ bool RegularSets::has(Id set, std::string_view utf8) {
   return has_empty(set);
 }
 
-bool RegularSets::is_none(Id set) { return !automaton(set).contains(set); }
+bool RegularSets::is_none(Id set) {
+  const auto found = are_none_.find(set);
+  if (found != are_none_.end()) return found->second;
+  return are_none_.emplace(set, !automaton(set).contains(set)).first->second;
+}
 
 Choices RegularSets::choices(Id set, Grammar& grammar, const CharacterChoices& write) {
   std::vector<Choices> parts;

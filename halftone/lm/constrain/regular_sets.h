@@ -41,6 +41,7 @@ class RegularSets {
   [[nodiscard]] Id all() const { return all_; }
   /// The texts of one of these characters.
   Id characters(CharacterRanges ranges);
+  /// One text alone.
   Id text(std::string_view utf8);
   Id sequence(Id first, Id second);
   Id either(std::vector<Id> sets);
@@ -50,6 +51,8 @@ class RegularSets {
   Id repeat(Id set, std::size_t least, std::size_t most);
 
   [[nodiscard]] bool has_empty(Id set) const { return node(set).has_empty; }
+  /// Whether a text is in it.
+  /// @throws Error as is_none()
   [[nodiscard]] bool has(Id set, std::string_view utf8);
   // Characters of its texts: none has fewer, or more.
   [[nodiscard]] std::size_t shortest(Id set) const { return node(set).shortest; }
@@ -109,6 +112,7 @@ class RegularSets {
   std::map<Node, Id> ids_;
   std::vector<const Node*> nodes_;  ///< by id
   std::map<std::pair<Id, char32_t>, Id> derivatives_;
+  std::map<Id, bool> are_none_;
   /// Where ranges of characters begin that no set takes apart.
   std::set<char32_t> borders_{0};
   std::size_t work_ = 0;

@@ -81,7 +81,9 @@ Id content(const SchemaScope& scope, const Schema& schema, const std::string& wh
   if (const auto format = set_of_format(scope, schema)) {
     // A format that no text of the pattern has is a comment to it.
     const Id both = scope.sets.both({set, *format});
-    if (!at_place(where, [&] { return scope.sets.is_none(both); })) set = both;
+    const bool is_comment =
+        set != scope.sets.all() && at_place(where, [&] { return scope.sets.is_none(both); });
+    if (!is_comment) set = both;
   }
   for (const Schema& each : schema.value(kExcluded, Schema::array())) {
     set = scope.sets.both({set, scope.sets.all_but(string_set(scope, each, where))});

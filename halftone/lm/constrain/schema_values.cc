@@ -30,7 +30,7 @@ bool has_type(const Schema& schema, const Schema& value, const std::string& wher
                              [&](const std::string& type) { return is_of_type(value, type); });
 }
 
-/// Whether a schema that is_plain() allows a value.
+/// Whether a schema of check_plain() allows a value.
 bool allows(const SchemaScope& scope, const Schema& schema, const Schema& value,
             const std::string& where) {
   if (schema.is_boolean()) return schema == true;
@@ -41,7 +41,7 @@ bool allows(const SchemaScope& scope, const Schema& schema, const Schema& value,
                                               value.get<std::string>());
 }
 
-/// A schema that "not" may rule out without its "anyOf".
+/// Checks that "not" may rule out a schema.
 void check_plain(const Schema& schema, const std::string& where) {
   for (const auto& [key, unused] : schema.items()) {
     const bool is_plain = std::ranges::count(kPlain, key) > 0 || !is_constraint(key);
