@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build into a folder, moves it, and builds and runs programs of others with it: C by
-# pkg-config with the shared and the static library, C++ by find_package(), C++ with Halftone as a part
-# of the project.
+# pkg-config with the shared and the static library, C++ by find_package().
 #
 #     tests/outside_projects.sh BUILD_FOLDER
 set -euo pipefail
@@ -179,16 +178,4 @@ fi
 # The program that was installed.
 expect "version" "$("$build/halftone" --version)" "$("$prefix/bin/halftone" --version)"
 
-# Halftone as a part of the project. Compiling it once more takes minutes, so the folder is kept, and
-# not in $work: ccache does not know sources of a folder that has another name each time.
-fetched=$build/outside_project
-if [ -z "$(command -v ccache)" ]; then
-  echo "outside_projects.sh: passed; not tried without ccache: Halftone as a part of a project"
-  exit 0
-fi
-cmake -S "$source/tests/outside/fetch" -B "$fetched" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 -DHALFTONE_CLONE="$source" -DHALFTONE_WITH_TORCH=OFF \
-  -DHALFTONE_WITH_MPI=OFF > /dev/null
-cmake --build "$fetched" --target outside > /dev/null
-expect "inputs, built as a part" "$inputs" "$("$fetched/outside" "$model")"
 echo "outside_projects.sh: passed"

@@ -116,9 +116,12 @@ TEST_F(ProgramStories, FollowASchemaOrAGrammar) {
   }
   EXPECT_EQ(generate(kOnce + "--grammar 'root ::= \" said Tom\" [.!]'")["text"], " said Tom.");
   const std::string verb = "generate " + model_ + " " + kOnce;
-  expect_failure(verb + "--json-schema json --grammar x", 2, "either a JSON schema or a grammar");
+  expect_failure(verb + "--json-schema json --grammar x", 2,
+                 "expected one of a JSON schema, a grammar and a regular expression, found 2");
   expect_failure(verb + "--json-schema none.json", 3, "none.json: cannot open");
-  expect_failure(verb + "--json-schema '{\"not\": {}}'", 4, "at '#': 'not' is not supported");
+  expect_failure(verb + "--json-schema '{\"if\": {}}'", 4, "at '#': 'if' is not supported");
+  expect_failure(verb + "--json-schema '{\"not\": {}}'", 2,
+                 "form of the text: expected one that texts can fit");
   expect_failure(verb + "--grammar 'root ::= (\"a\"'", 3, "grammar, line 1: expected ')'");
 }
 

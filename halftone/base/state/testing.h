@@ -15,8 +15,8 @@
 
 namespace halftone {
 
-/// Flips each bit of a state's file in turn. Each is refused with one line, or gives the result of
-/// the whole file. @param result  reads the file, and gives what follows from it as a text
+/// Flips bits of a state's file in turn, two of each byte. Each is refused with one line, or gives
+/// the result of the whole file. @param result  reads the file, and gives what follows as a text
 template <typename Result>
 void expect_flips_are_noticed(const std::string& path, const Result& result) {
   const std::vector<std::byte> whole = read_file(path);
@@ -29,7 +29,7 @@ void expect_flips_are_noticed(const std::string& path, const Result& result) {
                static_cast<std::streamsize>(bytes.size()));
   };
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    for (unsigned bit = 0; bit < 8; ++bit) {
+    for (const std::size_t bit : {i % 8, (i + 3) % 8}) {
       std::vector<std::byte> damaged = whole;
       damaged[i] ^= std::byte{1} << bit;
       write(damaged);
@@ -46,7 +46,7 @@ void expect_flips_are_noticed(const std::string& path, const Result& result) {
   }
   write(whole);
   EXPECT_EQ(result(), expected);
-  EXPECT_GT(refused, 4 * whole.size());
+  EXPECT_GT(refused, whole.size());
 }
 
 }  // namespace halftone

@@ -55,12 +55,12 @@ void DecodeTile(const Codes& codes, const StripBlock& w, std::size_t units,
 }
 
 /// The bytes of a decoded block, as codes.
-template <class Codes>
+template <bool kAreSigned, bool kAreSmall, int kShift>
 struct TileBytes {
   static constexpr std::size_t kUnitBytes = kGroupUnitInputs / 4 * kPlaneVector;
-  static constexpr bool kSigned = Codes::kSigned;
-  static constexpr bool kSmall = Codes::kSmall;
-  static constexpr int kStepShift = Codes::kStepShift;
+  static constexpr bool kSigned = kAreSigned;
+  static constexpr bool kSmall = kAreSmall;
+  static constexpr int kStepShift = kShift;
 
   template <std::size_t kQuad>
   HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT bytes, std::size_t at) const {
@@ -69,6 +69,10 @@ struct TileBytes {
 
   int bias;
 };
+/// Those of codes: one type, and so one kernel, for all codes whose bytes are summed alike.
+template <class Codes>
+using TileBytesOf =
+    TileBytes<Codes::kSigned, Codes::kSmall && HALFTONE_SUMS_SHORTS, Codes::kStepShift>;
 
 /// acc + sums of products of four inputs, in 32 bits; of small codes in 16 where that is faster.
 template <class Codes>
@@ -228,14 +232,21 @@ HALFTONE_VNNI void AddTileRows(const Codes& codes, const StripBlock& w,
   }
 }
 
-/// AddTileRows() of 1 to kRows rows.
-template <class Codes, std::size_t kPiece, std::size_t kVectors, std::size_t kRows>
+/// The fewest of up to `most` rows where more rows are divided into equal parts.
+constexpr std::size_t LeastTileRows(std::size_t most) { return (most + 1) / 2; }
+
+/// AddTileRows() of kLeast to kRows rows.
+template <class Codes, std::size_t kPiece, std::size_t kVectors, std::size_t kLeast,
+          std::size_t kRows>
 HWY_INLINE void AddTileTail(std::size_t rows, const Codes& codes, const StripBlock& w,
                             const std::uint8_t* planes, const PieceInputs* x, float* sums) {
-  if (rows == kRows) return AddTileRows<Codes, kPiece, kRows, kVectors>(codes, w, planes, x, sums);
-  if constexpr (kRows > 1) {
-    AddTileTail<Codes, kPiece, kVectors, kRows - 1>(rows, codes, w, planes, x, sums);
+  if constexpr (kRows > kLeast) {
+    if (rows < kRows) {
+      return AddTileTail<Codes, kPiece, kVectors, kLeast, kRows - 1>(rows, codes, w, planes, x,
+                                                                     sums);
+    }
   }
+  AddTileRows<Codes, kPiece, kRows, kVectors>(codes, w, planes, x, sums);
 }
 
 #endif

@@ -137,6 +137,8 @@ HWY_INLINE void AddStoredBlock(const PackedGroups& w, std::size_t b, const std::
 /// the next block is then read from memory while products are computed. Of more rows, decoding once
 /// to the first-level cache costs less.
 constexpr std::size_t kMinCodeRows = 3;
+static_assert(kMinTileRows >= LeastTileRows(kTileRows));
+static_assert(kMinCodeRows >= LeastTileRows(kCodeTileRows));
 template <class Codes>
 constexpr std::size_t kMaxCodeRows = 0;
 #if HWY_TARGET <= HWY_AVX2
@@ -166,6 +168,7 @@ struct RowBand {
 /// sums += the products of a block with the rows of a band, of which kRows at most share the bytes
 /// of codes in registers.
 /// @param planes  of the block
+/// @param band    of at least LeastTileRows(kRows) rows
 /// @param sums    [count, 64]
 template <class Codes, std::size_t kPiece, std::size_t kRows, std::size_t kVectors>
 void AddTiles(const Codes& codes, StripBlock w, const std::uint8_t* planes, const EncodedRows& x,
@@ -178,8 +181,8 @@ void AddTiles(const Codes& codes, StripBlock w, const std::uint8_t* planes, cons
     for (std::size_t i = 0; i < rows; ++i) {
       inputs[i] = InputsOf(x, band.first + first + i, w.first_piece);
     }
-    AddTileTail<Codes, kPiece, kVectors, kRows>(rows, codes, w, planes, inputs,
-                                                sums + first * kStripRows);
+    AddTileTail<Codes, kPiece, kVectors, LeastTileRows(kRows), kRows>(
+        rows, codes, w, planes, inputs, sums + first * kStripRows);
     w.ahead = nullptr;
   }
 }
@@ -202,7 +205,7 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
     }
     return;
   }
-  using Bytes = TileBytes<Codes>;
+  using Bytes = TileBytesOf<Codes>;
   DecodeTile(codes, w, w.pieces * kPiece / kGroupUnitInputs, bytes);
   StripBlock decoded = w;
   decoded.ahead = nullptr;

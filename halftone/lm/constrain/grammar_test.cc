@@ -87,9 +87,9 @@ TEST(Grammar, NamesRulesThatBeginWithThemselves) {
 }
 
 TEST(Grammar, RefusesWhatNoTextFits) {
-  expect_error(ErrorKind::kUsage, "expected a text that fits",
+  expect_error(ErrorKind::kUsage, "expected one that texts can fit",
                [&] { (void)parse_grammar("root ::= \"x\" root"); });
-  expect_error(ErrorKind::kUsage, "expected a text that fits",
+  expect_error(ErrorKind::kUsage, "expected one that texts can fit",
                [&] { (void)parse_grammar("root ::= []"); });
 }
 

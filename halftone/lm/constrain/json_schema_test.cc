@@ -308,7 +308,7 @@ TEST(JsonSchema, SaysWhereItIsWrong) {
   check(R"({"$ref": "#/nothing"})", ErrorKind::kFormat, "expected a part of the schema");
   check(R"({"$ref": "#/%zz"})", ErrorKind::kFormat, "expected a part of the schema, found '#/%zz'");
   check(R"({"$ref": "other.json"})", ErrorKind::kUnsupported, "other than '#/...'");
-  check(R"({"not": {}})", ErrorKind::kUsage, "expected a text that fits");
+  check(R"({"not": {}})", ErrorKind::kUsage, "expected one that texts can fit");
   check(R"({"not": {"required": ["a"]}})", ErrorKind::kUnsupported, "'not' of 'required'");
   check(R"({"type": "number", "not": {"const": 1}})", ErrorKind::kUnsupported,
         "'not' of some values of the type 'number'");
@@ -325,7 +325,7 @@ TEST(JsonSchema, SaysWhereItIsWrong) {
   check(R"({"pattern": "(?:(a|b)*a(a|b){30}){3}", "maxLength": 200})", ErrorKind::kUnsupported,
         "too many states");
   check(R"({"multipleOf": 0})", ErrorKind::kFormat, "multipleOf: expected a number above 0");
-  check(R"({"enum": ["a"], "minLength": 3})", ErrorKind::kUsage, "expected a text that fits");
+  check(R"({"enum": ["a"], "minLength": 3})", ErrorKind::kUsage, "expected one that texts can fit");
   check(R"({"enum": [{}], "required": ["a"]})", ErrorKind::kUnsupported, "beside 'required'");
   check(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})", ErrorKind::kUnsupported,
         "branches 0 and 1 a value may fit both");
@@ -338,9 +338,9 @@ TEST(JsonSchema, SaysWhereItIsWrong) {
   check(R"({"const": {"a": 1}, "unevaluatedProperties": false})", ErrorKind::kUnsupported,
         "beside 'unevaluatedProperties'");
   check(R"({"minimum": 1e30})", ErrorKind::kUnsupported, "expected at most 15 digits");
-  check(R"({"$ref": "#"})", ErrorKind::kUsage, "expected a text that fits");
+  check(R"({"$ref": "#"})", ErrorKind::kUsage, "expected one that texts can fit");
   check(R"({"type": "integer", "minimum": 3, "maximum": 2})", ErrorKind::kUsage,
-        "expected a text that fits");
+        "expected one that texts can fit");
   std::string deep = "{}";
   for (int i = 0; i < 10'000; ++i) deep = R"({"items":)" + deep + "}";
   expect_error(ErrorKind::kFormat, "JSON schema", [&] { (void)grammar_of_schema(deep); });

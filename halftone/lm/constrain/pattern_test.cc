@@ -83,8 +83,8 @@ TEST(Pattern, NamesWhatItDoesNotFollow) {
   check(R"((a)\1)", ErrorKind::kUnsupported, "a reference to a group");
   check(R"(\bword)", ErrorKind::kUnsupported, "a border of a word");
   check(R"(\p{L})", ErrorKind::kUnsupported, "a class of Unicode");
-  check("a^b", ErrorKind::kUsage, "expected a text that fits");
-  check("(a$)b", ErrorKind::kUsage, "expected a text that fits");
+  check("a^b", ErrorKind::kUsage, "expected one that texts can fit");
+  check("(a$)b", ErrorKind::kUsage, "expected one that texts can fit");
   check("a**", ErrorKind::kFormat, "expected something to repeat");
   check(R"(\q)", ErrorKind::kUnsupported, "\\q");
   check("(a", ErrorKind::kFormat, "expected ')'");

@@ -184,7 +184,7 @@ TEST(ToolParameters, SayWhichSchemasTheyDoNotFollow) {
          property(R"({"type": "text"})"));
   expect(ErrorKind::kUnsupported, "at '#/properties/p': pattern '(?<=a)b'",
          property(R"({"type": "string", "pattern": "(?<=a)b"})"));
-  expect(ErrorKind::kUsage, "expected a text that fits",
+  expect(ErrorKind::kUsage, "expected one that texts can fit",
          R"({"required": ["p"], "properties": {"p": {"enum": ["</parameter>"]}}})");
   expect(ErrorKind::kUnsupported, "'type' beside 'anyOf'",
          property(R"({"type": "string", "anyOf": [{}]})"));
