@@ -44,8 +44,9 @@ void run(const ServeVerbOptions& options, const Machine& machine) {
 }
 
 /// Options of a server that are not about its model.
-constexpr std::array<const char*, 6> kServerOptions = {"--host", "--port",        "--api-key",
-                                                       "--name", "--connections", "--max-body"};
+constexpr std::array<const char*, 8> kServerOptions = {
+    "--host",         "--port", "--api-key",     "--ssl-cert-file",
+    "--ssl-key-file", "--name", "--connections", "--max-body"};
 
 /// Those that do nothing for a network.
 /// @param first  index of the first one that not every verb has
@@ -99,6 +100,13 @@ void add_serve(CLI::App& app, Action& action) {
   verb->add_option("--api-key", server.api_key,
                    "Key that requests must bear; better in the environment, as HALFTONE_API_KEY")
       ->envname("HALFTONE_API_KEY");
+  CLI::Option* certificate =
+      verb->add_option("--ssl-cert-file", server.certificate,
+                       "Certificate in PEM, with the chain of its signers: connections are HTTPS");
+  CLI::Option* key =
+      verb->add_option("--ssl-key-file", server.key, "Private key of the certificate, in PEM");
+  certificate->needs(key);
+  key->needs(certificate);
   verb->add_option("--name", server.name, "Name of the model in requests (default: of its file)");
   verb->add_option("--template", server.chat_template,
                    "How conversations are written: a file with a template in Jinja, or a family "

@@ -27,27 +27,7 @@ const char* finish_reason_of(v0::End end, bool has_calls) {
   return has_calls && reason == "stop" ? "tool_calls" : reason.data();
 }
 
-/// More of a text; none: its end.
-lm::ToolText read(std::optional<lm::ToolCallReader>& reader, const ChoiceEvent& event) {
-  if (!reader) return {event.text, {}};
-  return event.result ? reader->finish() : reader->push(event.text);
-}
-
-/// Of nine letters and digits, as Mistral's templates take them.
-std::string id_of_call(const std::string& answer, std::size_t choice, std::size_t index) {
-  constexpr std::string_view kDigits =
-      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  for (const char byte : answer + "/" + std::to_string(choice) + "/" + std::to_string(index)) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-  }
-  std::string id;
-  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) id += kDigits[hash % kDigits.size()];
-  return id;
-}
-
-/// JSON has no infinity: of a token that is never drawn.
-double finite(double logprob) { return std::max(logprob, -9999.0); }
+std::string event_of(const Json& json) { return "data: " + dump(json) + "\n\n"; }
 
 }  // namespace
 
@@ -83,6 +63,24 @@ Json CompletionAnswer::piece(std::size_t choice, const std::string& text, Json l
   Json whole = root("chat.completion.chunk", "text_completion", Json::array({std::move(json)}));
   if (request_.streams_usage) whole["usage"] = nullptr;
   return whole;
+}
+
+std::string CompletionAnswer::begin(const RunningCompletion& running) {
+  std::string text;
+  for (const Json& piece : first_pieces(running)) text += event_of(piece);
+  return text;
+}
+
+std::string CompletionAnswer::more(const ChoiceEvent& event, const RunningCompletion& running) {
+  std::string text;
+  for (const Json& piece : pieces(event)) text += event_of(piece);
+  if (!running.has_ended()) return text;
+  if (request_.streams_usage) text += event_of(usage_piece(running));
+  return text + "data: [DONE]\n\n";
+}
+
+std::string CompletionAnswer::failure(const RequestError& error) {
+  return "data: " + error.body() + "\n\n";
 }
 
 std::vector<Json> CompletionAnswer::first_pieces(const RunningCompletion& running) const {
@@ -207,29 +205,11 @@ Json CompletionAnswer::whole(const RunningCompletion& running) const {
 
 std::string CompletionAnswer::token_text(lm::TokenId token) const { return tokenizer_.text(token); }
 
-Json CompletionAnswer::token_json(const TokenLogprob& token) const {
-  const std::string text = token_text(token.token);
-  Json bytes = Json::array();
-  for (const char byte : text) bytes.push_back(static_cast<unsigned char>(byte));
-  return {{"token", text}, {"logprob", finite(token.logprob)}, {"bytes", std::move(bytes)}};
-}
-
 Json CompletionAnswer::logprobs(std::span<const ScoredToken> tokens,
                                 std::size_t& text_bytes) const {
   if (!request_.logprobs) return {};
-  return request_.endpoint == Endpoint::kChat ? chat_logprobs(tokens)
-                                              : completion_logprobs(tokens, text_bytes);
-}
-
-Json CompletionAnswer::chat_logprobs(std::span<const ScoredToken> tokens) const {
-  Json content = Json::array();
-  for (const ScoredToken& each : tokens) {
-    Json json = token_json(each.chosen);
-    json["top_logprobs"] = Json::array();
-    for (const TokenLogprob& other : each.top) json["top_logprobs"].push_back(token_json(other));
-    content.push_back(std::move(json));
-  }
-  return {{"content", std::move(content)}, {"refusal", nullptr}};
+  if (request_.endpoint == Endpoint::kCompletion) return completion_logprobs(tokens, text_bytes);
+  return {{"content", logprobs_json(tokens, tokenizer_)}, {"refusal", nullptr}};
 }
 
 Json CompletionAnswer::completion_logprobs(std::span<const ScoredToken> tokens,

@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "halftone/server/completion_answer.h"
+#include "halftone/server/answer.h"
+#include "halftone/server/completion_request.h"
 #include "halftone/server/exchange.h"
 #include "halftone/server/text_service.h"
 
@@ -39,15 +40,13 @@ class CompletionDelivery {
  private:
   State send_stream(const Sink& sink);
   State send_whole(const Sink& sink);
-  /// What is sent of an event; of the last one the end of the stream, too.
-  std::string stream_of(const ChoiceEvent& event);
   [[nodiscard]] State lose();
   void note_end();
 
   std::shared_ptr<Exchange> exchange_;  // shared with who fails before this is made
   CompletionRequest request_;
   std::unique_ptr<RunningCompletion> running_;
-  CompletionAnswer answer_;
+  std::unique_ptr<Answer> answer_;
   std::optional<ChoiceEvent> first_;  ///< that has not been sent yet
 };
 

@@ -12,6 +12,7 @@
 #include "halftone/server/conversation_request.h"
 #include "halftone/server/json_body.h"
 #include "halftone/server/request_members.h"
+#include "halftone/server/response_request.h"
 
 namespace halftone::server {
 namespace {
@@ -165,7 +166,7 @@ void set_options(Json& request, const v0::GenerateOptions& defaults, CompletionR
     const std::string message = error.what();
     throw RequestError(400, message, message.substr(0, message.find(':')));
   }
-  if (is_limited && result.endpoint == Endpoint::kChat && result.options.max_tokens == 0) {
+  if (is_limited && result.is_conversation() && result.options.max_tokens == 0) {
     fail_member("max_tokens", "at least 1");
   }
   if (defaults.max_tokens != 0 && result.options.max_tokens > defaults.max_tokens) {
@@ -190,7 +191,7 @@ void set_logprobs(Json& request, CompletionRequest& result) {
 void set_choices(Json& request, CompletionRequest& result) {
   result.choices = take_count(request, "n", 1, kMaxChoices).value_or(1);
   result.candidates = result.choices;
-  if (result.endpoint == Endpoint::kChat) return;
+  if (result.is_conversation()) return;
   result.candidates =
       take_count(request, "best_of", result.choices, kMaxChoices).value_or(result.choices);
   if (result.candidates > result.choices && result.streams) {
@@ -240,9 +241,13 @@ CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
   Json request = parse_body(body);
   CompletionRequest result;
   result.endpoint = endpoint;
+  if (endpoint == Endpoint::kResponse) {
+    result.repeated = repeated_members(request).dump();
+    request = chat_of_response(std::move(request));
+  }
   result.model = take_text(request, "model");
   result.user = take_text(request, "user");
-  if (endpoint == Endpoint::kChat) {
+  if (result.is_conversation()) {
     take_conversation(request, result);
   } else {
     const std::optional<Json> prompt = take(request, "prompt");

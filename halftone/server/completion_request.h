@@ -15,7 +15,8 @@
 
 namespace halftone::server {
 
-enum class Endpoint { kChat, kCompletion };
+/// /v1/chat/completions, /v1/completions, /v1/responses.
+enum class Endpoint { kChat, kCompletion, kResponse };
 
 /// A text, or tokens.
 using Prompt = std::variant<std::string, std::vector<lm::TokenId>>;
@@ -28,11 +29,13 @@ struct ToolUse {
   bool is_past = false;                       ///< messages have calls or results
 };
 
-/// What a body of /v1/chat/completions or /v1/completions asks for.
+/// What a body asks for.
 struct CompletionRequest {
+  [[nodiscard]] bool is_conversation() const { return endpoint != Endpoint::kCompletion; }
+
   Endpoint endpoint = Endpoint::kChat;
   std::string model{};             ///< empty: none is named
-  lm::ChatRequest conversation{};  ///< of chats
+  lm::ChatRequest conversation{};  ///< of chats and responses
   ToolUse tools{};
   std::vector<Prompt> prompts{};  ///< of completions
   v0::GenerateOptions options{};
@@ -45,6 +48,7 @@ struct CompletionRequest {
   std::optional<std::size_t> logprobs{};  ///< most probable tokens to tell with each token
   std::string user{};                     ///< who shares with others
   std::vector<std::string> ignored{};     ///< members that mean nothing here
+  std::string repeated{};                 ///< members that a response repeats, in JSON
 };
 
 /// @param defaults  of members that are absent; its max_tokens is a limit unless it is 0

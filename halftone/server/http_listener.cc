@@ -72,6 +72,7 @@ void check_encoding(const httplib::Request& request) {
 HttpListener::HttpListener(const ServerOptions& options, Metrics& metrics)
     : options_(options), journal_(metrics, options.log) {
   set_limits();
+  use_tls();
   // Statuses of the library's own: no route, another method, no request of HTTP.
   server_.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;
@@ -97,6 +98,19 @@ HttpListener::HttpListener(const ServerOptions& options, Metrics& metrics)
   });
 }
 
+void HttpListener::use_tls() {
+  if (options_.certificate.empty() && options_.key.empty()) return;
+  if (options_.certificate.empty() || options_.key.empty()) {
+    fail(ErrorKind::kUsage, "TLS: expected a certificate and its key, found one of them");
+  }
+  server_.set_tls(std::make_unique<Tls>(options_.certificate, options_.key),
+                  [this](const std::string& address, const std::string& why) {
+                    Exchange exchange(journal_, "", "other", address);
+                    exchange.set_status(400);
+                    exchange.note("error", why);
+                  });
+}
+
 void HttpListener::run(const std::function<bool()>& is_over, const Json& about,
                        const std::function<void()>& drain) {
   const int port = bind();
@@ -105,6 +119,7 @@ void HttpListener::run(const std::function<bool()>& is_over, const Json& about,
     journal_.write({{"event", "note"}, {"text", note}});
   }
   Json line = {{"event", "listening"}, {"host", options_.host}, {"port", port}};
+  if (!options_.certificate.empty()) line["tls"] = true;
   line.update(about);
   journal_.write(line);
   while (!is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -25,6 +25,7 @@ inline constexpr const char* kJson = "application/json";
 class HttpListener {
  public:
   /// @param options  must outlive this, as the metrics must
+  /// @throws Error as Tls; kUsage for a certificate without a key
   HttpListener(const ServerOptions& options, Metrics& metrics);
 
   /// Answers requests until it is to end.
@@ -54,6 +55,7 @@ class HttpListener {
 
  private:
   void set_limits();
+  void use_tls();
   int bind();
   [[nodiscard]] std::shared_ptr<Exchange> open(const httplib::Request& request, const char* path) {
     return std::make_shared<Exchange>(journal_, request.method, path, request.remote_addr);

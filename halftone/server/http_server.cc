@@ -65,6 +65,7 @@ void add_routes(HttpListener& http, TextService& service) {
   http.get("/", send_page);
   http.post("/v1/chat/completions", texts(Endpoint::kChat));
   http.post("/v1/completions", texts(Endpoint::kCompletion));
+  http.post("/v1/responses", texts(Endpoint::kResponse));
   http.post("/v1/embeddings", with(embeddings), kJson);
   http.get("/v1/models", with(list_models), kJson);
   http.get("/v1/models/(.+)", with(describe_model), kJson);

@@ -15,6 +15,8 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 8080;              ///< 0: any that is free
   std::string api_key{};        ///< that requests must bear; empty: none
+  std::string certificate{};    ///< file in PEM: connections are in TLS; empty: they are plain
+  std::string key{};            ///< file in PEM of its private key
   std::string name{};           ///< of the model in requests; empty: that of its file
   std::string chat_template{};  ///< as v0::AnswerOptions has it
   /// Of requests that do not say otherwise: those of the protocol. max_tokens 0: until the context

@@ -123,7 +123,7 @@ bool TextService::has_chat_template() const {
 }
 
 std::vector<PreparedText> TextService::prepare(const CompletionRequest& request) const {
-  if (request.endpoint == Endpoint::kChat) {
+  if (request.is_conversation()) {
     const bool has_tools = !request.tools.functions.empty();
     lm::ChatRequest conversation = request.conversation;
     conversation.tools_as_text = (has_tools || request.tools.is_past) && tools_.as_text();
@@ -194,10 +194,11 @@ std::unique_ptr<RunningCompletion> TextService::start(const CompletionRequest& r
     }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kInternal) throw;
-    const bool is_chat = request.endpoint == Endpoint::kChat;
     const bool is_long = error.hint() == Hint::kContext;
-    throw RequestError(400, error.what(), is_chat ? "messages" : "prompt",
-                       is_long ? "context_length_exceeded" : "");
+    const char* member = request.endpoint == Endpoint::kChat         ? "messages"
+                         : request.endpoint == Endpoint::kCompletion ? "prompt"
+                                                                     : "input";
+    throw RequestError(400, error.what(), member, is_long ? "context_length_exceeded" : "");
   }
   return running;
 }

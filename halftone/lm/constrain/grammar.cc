@@ -169,8 +169,8 @@ void Grammar::set_root(Symbol rule) {
   const std::vector<bool> ends = rules_that_give(rules_, has_bytes);
   if (!ends[root_.index]) {
     fail(ErrorKind::kUsage,
-         "form of the text: expected one that texts can fit, found one that none fits (or whose "
-         "texts all go on without end)");
+         "form of the text (JSON schema, grammar, regular expression): expected one that texts can "
+         "fit, found one that none fits, or whose texts all go on without end");
   }
   const auto can_end = [&](const Symbol& each) {
     return each.kind == Symbol::Kind::kRule ? ends[each.index] : has_bytes[each.index];

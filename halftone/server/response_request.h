@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests in the newer of OpenAI's protocols for conversations, /v1/responses.
+#pragma once
+
+#include "halftone/server/json_body.h"
+
+namespace halftone::server {
+
+/// The request of /v1/chat/completions that asks for the same.
+/// @throws RequestError 400 that names the member which is wrong or not followed
+Json chat_of_response(Json request);
+
+/// The members that a response repeats of its request, with their defaults.
+Json repeated_members(const Json& request);
+
+}  // namespace halftone::server
