@@ -27,6 +27,7 @@ test_packages=(
   libopenmpi-dev openmpi-bin                     # several processes and machines
   libgtest-dev libgmock-dev libonnx-testdata     # tests
   ngspice                                        # test of resistive networks
+  openssl                                        # a certificate for a test of the server
   verilator                                      # tests of arrays in Verilog
   libstb-dev                                     # an example reads images
   ocl-icd-libopencl1 pocl-opencl-icd             # kernels of graphics cards, on the processor

@@ -241,8 +241,10 @@ def check_wrong_values(server: Server) -> None:
                            "response_format grammar suffix user",
         "/v1/chat/completions": "messages tools tool_choice parallel_tool_calls top_logprobs "
                                 "documents chat_template_kwargs response_format",
+        "/v1/responses": "input instructions include text tools tool_choice max_output_tokens user",
         "/v1/embeddings": "input encoding_format dimensions"}
     bodies = {"/v1/completions": {"prompt": "a", "max_tokens": 1}, "/v1/embeddings": {"input": "a"},
+              "/v1/responses": {"input": "a", "max_output_tokens": 1},
               "/v1/chat/completions": {"messages": [{"role": "user", "content": "a"}], "max_tokens": 1}}
     refused = 0
     for path, names in members.items():

@@ -57,6 +57,24 @@ std::vector<CLI::Option*> language_options(CLI::App& verb, std::size_t first) {
   return options;
 }
 
+void add_address(CLI::App& verb, server::ServerOptions& server) {
+  verb.add_option("--host", server.host, "Address to listen at; 0.0.0.0: all of this machine")
+      ->capture_default_str();
+  verb.add_option("--port", server.port, "Port to listen at; 0: any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  verb.add_option("--api-key", server.api_key,
+                  "Key that requests must bear; better in the environment, as HALFTONE_API_KEY")
+      ->envname("HALFTONE_API_KEY");
+  CLI::Option* certificate =
+      verb.add_option("--ssl-cert-file", server.certificate,
+                      "Certificate in PEM, with the chain of its signers: connections are HTTPS");
+  CLI::Option* key =
+      verb.add_option("--ssl-key-file", server.key, "Private key of the certificate, in PEM");
+  certificate->needs(key);
+  key->needs(certificate);
+}
+
 void add_limits(CLI::App& verb, server::ServerOptions& server) {
   verb.add_option("--queue", server.queue,
                   "Texts that wait while all sequences are in use; more are refused (429)")
@@ -92,21 +110,7 @@ void add_serve(CLI::App& app, Action& action) {
   add_open_fields(*verb, options->language.open, {"sequences"})[0]->description(
       "Texts that are written together, each in memory of its own");
   server::ServerOptions& server = options->server;
-  verb->add_option("--host", server.host, "Address to listen at; 0.0.0.0: all of this machine")
-      ->capture_default_str();
-  verb->add_option("--port", server.port, "Port to listen at; 0: any that is free")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  verb->add_option("--api-key", server.api_key,
-                   "Key that requests must bear; better in the environment, as HALFTONE_API_KEY")
-      ->envname("HALFTONE_API_KEY");
-  CLI::Option* certificate =
-      verb->add_option("--ssl-cert-file", server.certificate,
-                       "Certificate in PEM, with the chain of its signers: connections are HTTPS");
-  CLI::Option* key =
-      verb->add_option("--ssl-key-file", server.key, "Private key of the certificate, in PEM");
-  certificate->needs(key);
-  key->needs(certificate);
+  add_address(*verb, server);
   verb->add_option("--name", server.name, "Name of the model in requests (default: of its file)");
   verb->add_option("--template", server.chat_template,
                    "How conversations are written: a file with a template in Jinja, or a family "

@@ -259,11 +259,9 @@ CompletionRequest parse_completion(Endpoint endpoint, std::string_view body,
   set_choices(request, result);
   set_stop_tokens(request, result);
   set_options(request, defaults, result);
-  const bool has_form = !result.options.json_schema.empty() || !result.options.grammar.empty() ||
-                        !result.options.regex.empty();
-  if (has_form && !result.tools.functions.empty()) {
-    fail_member("tools",
-                "no response_format, grammar or regex beside them, which would rule out calls");
+  const bool has_grammar = !result.options.grammar.empty() || !result.options.regex.empty();
+  if (has_grammar && !result.tools.functions.empty()) {
+    fail_member("tools", "no grammar or regex beside them, which would rule out calls");
   }
   refuse_others(request);
   for (const auto& [name, value] : request.items()) result.ignored.push_back(name);

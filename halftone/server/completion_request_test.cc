@@ -121,7 +121,7 @@ TEST(CompletionRequest, NamesWhatIsWrong) {
        "tools", "another name"},
       {Endpoint::kChat,
        R"("tools": [{"type": "function", "function": {"name": "f"}}], "grammar": "root ::= \"a\"")",
-       "tools", "no response_format"},
+       "tools", "no grammar or regex"},
       {Endpoint::kChat, R"("tool_choice": "required")", "tool_choice", "tools beside"},
       {Endpoint::kChat, R"("tool_choice": "some")", "tool_choice", "none, auto, required"},
       {Endpoint::kChat, R"("tool_choice": {"type": "function", "function": {"name": "f"}})",

@@ -127,9 +127,12 @@ std::vector<PreparedText> TextService::prepare(const CompletionRequest& request)
     const bool has_tools = !request.tools.functions.empty();
     lm::ChatRequest conversation = request.conversation;
     conversation.tools_as_text = (has_tools || request.tools.is_past) && tools_.as_text();
+    v0::GenerateOptions options = request.options;
+    // With functions, the form of an answer allows calls too.
+    const std::string schema = has_tools ? std::exchange(options.json_schema, "") : "";
     PreparedText text =
-        prepare_answer(model_, conversation, {options_.chat_template, request.options, false});
-    if (has_tools) tools_.prepare(request.tools, text);
+        prepare_answer(model_, conversation, {options_.chat_template, options, false});
+    if (has_tools) tools_.prepare(request.tools, schema, text);
     return {std::move(text)};
   }
   std::vector<PreparedText> texts;

@@ -119,6 +119,30 @@ TEST_F(ToolCalls, AreFoundInAnswers) {
   EXPECT_FALSE(plain["message"].contains("tool_calls"));
 }
 
+TEST_F(ToolCalls, StandBesideAFormOfOtherAnswers) {
+  const auto form = [](Json schema) {
+    return Json{{"response_format",
+                 {{"type", "json_schema"}, {"json_schema", {{"schema", std::move(schema)}}}}}};
+  };
+  const Json list = {{"type", "array"}, {"items", {{"type", "integer"}}}};
+  const std::string call = two_.substr(two_.find('<'));
+  EXPECT_EQ(choice(call, lm::kMarkedCalls, form(list))["message"]["tool_calls"].size(), 2U);
+  const Json plain = choice("[17, 4]", lm::kMarkedCalls, form(list));
+  EXPECT_EQ(plain["message"]["content"], "[17, 4]");
+  EXPECT_EQ(plain["finish_reason"], "stop");
+  Json ruled = form(list);
+  ruled["tool_choice"] = "required";
+  EXPECT_EQ(choice("add\", \"arguments\": {\"a\": 1}}\n</tool_call>", lm::kMarkedCalls,
+                   ruled)["finish_reason"],
+            "tool_calls");
+  try {
+    (void)ask("", lm::kMarkedCalls, form({{"if", Json::object()}}));
+    FAIL() << "a schema that is not followed is taken";
+  } catch (const RequestError& error) {
+    EXPECT_EQ(error.param(), "response_format");
+  }
+}
+
 TEST_F(ToolCalls, AreStreamedBehindContent) {
   std::string sent = ask(two_, lm::kMarkedCalls, {{"stream", true}});
   std::string content;

@@ -4,20 +4,23 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/lm/constrain/json_schema.h"
 #include "halftone/lm/tools/tool_grammar.h"
 #include "halftone/server/request_error.h"
 
 namespace halftone::server {
 namespace {
 
-/// Runs `work`, whose errors are those of the member "tools".
+constexpr const char* kAnyObject = R"({"type": "object"})";
+
+/// Runs `work`, whose errors are those of a member of requests.
 template <typename Work>
-auto blame_tools(const Work& work) {
+auto blame(const char* member, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory) throw;
-    throw RequestError(400, error.what(), "tools");
+    throw RequestError(400, error.what(), member);
   }
 }
 
@@ -66,7 +69,7 @@ void ToolSupport::find_notation() const {
 }
 
 const lm::ToolNotation& ToolSupport::notation() const {
-  blame_tools([&] { std::call_once(once_, [&] { find_notation(); }); });
+  blame("tools", [&] { std::call_once(once_, [&] { find_notation(); }); });
   return *notation_;
 }
 
@@ -75,18 +78,32 @@ bool ToolSupport::as_text() const {
   return as_text_;
 }
 
-void ToolSupport::prepare(const ToolUse& tools, PreparedText& text) const {
-  const lm::ToolNotation& notation = this->notation();
-  text.job.shown_tokens = shown_;
-  if (!tools.is_required) return;
-  text.job.form = blame_tools([&] {
-    return forms_.get(key_of(tools), [&] {
-      return std::make_shared<lm::TextForm>(std::make_shared<lm::Grammar>(lm::grammar_of_calls(
-                                                notation, tools.functions, tools.is_single)),
-                                            tokens_);
+std::shared_ptr<lm::TextForm> ToolSupport::form_of(const ToolUse& tools,
+                                                   const std::string& schema) const {
+  return forms_.get(key_of(tools) + "\n" + schema, [&] {
+    if (!schema.empty()) {
+      blame("response_format", [&] { (void)lm::grammar_of_schema(schema); });
+    }
+    lm::Grammar grammar = blame("tools", [&] {
+      return schema.empty()
+                 ? lm::grammar_of_calls(notation(), tools.functions, tools.is_single)
+                 : lm::grammar_of_answers(notation(), tools.functions, tools.is_single, schema);
     });
+    return std::make_shared<lm::TextForm>(std::make_shared<lm::Grammar>(std::move(grammar)),
+                                          tokens_);
   });
-  text.job.is_begin = false;  // the prompt ends inside of a call
+}
+
+void ToolSupport::prepare(const ToolUse& tools, const std::string& schema,
+                          PreparedText& text) const {
+  (void)notation();
+  text.job.shown_tokens = shown_;
+  if (tools.is_required) {
+    text.job.form = form_of(tools, "");
+    text.job.is_begin = false;  // the prompt ends inside of a call
+  } else if (!schema.empty()) {
+    text.job.form = form_of(tools, schema == "json" ? kAnyObject : schema);
+  }
 }
 
 }  // namespace halftone::server

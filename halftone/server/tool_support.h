@@ -29,11 +29,15 @@ class ToolSupport {
   /// @throws RequestError as notation()
   [[nodiscard]] bool as_text() const;
   /// Has an answer show calls; where they are required, write nothing else.
-  /// @throws RequestError 400 that names "tools"
-  void prepare(const ToolUse& tools, PreparedText& text) const;
+  /// @param schema  of JSON that an answer without calls is, as v0::GenerateOptions has it; empty:
+  ///                it is any text
+  /// @throws RequestError 400 that names "tools" or "response_format"
+  void prepare(const ToolUse& tools, const std::string& schema, PreparedText& text) const;
 
  private:
   void find_notation() const;
+  /// @param schema  as grammar_of_answers() has it; empty: calls only
+  std::shared_ptr<lm::TextForm> form_of(const ToolUse& tools, const std::string& schema) const;
 
   const TextModel& model_;
   std::string chat_template_;

@@ -68,11 +68,9 @@ Choices argument_choices(Grammar& grammar, const ToolNotation& notation, const C
   return grammar.sequence({middle, std::move(arguments)});
 }
 
-}  // namespace
-
-Grammar grammar_of_calls(const ToolNotation& notation, std::span<const ToolFunction> functions,
-                         bool is_single) {
-  Grammar grammar;
+/// Calls from the name of the first one on.
+Choices call_choices(Grammar& grammar, const ToolNotation& notation,
+                     std::span<const ToolFunction> functions, bool is_single) {
   std::vector<Choices> calls;
   for (const ToolFunction& function : functions) {
     const std::string& name = function.name;
@@ -89,9 +87,31 @@ Grammar grammar_of_calls(const ToolNotation& notation, std::span<const ToolFunct
     parts.push_back(grammar.repeat(next, 0, kMaxCalls - 1));
   }
   parts.push_back(part_choices(grammar, notation.end, ""));
+  return grammar.sequence(std::move(parts));
+}
+
+void set_root(Grammar& grammar, Choices choices) {
   const Symbol root = grammar.declare("root");
-  grammar.define(root, grammar.sequence(std::move(parts)));
+  grammar.define(root, std::move(choices));
   grammar.set_root(root);
+}
+
+}  // namespace
+
+Grammar grammar_of_calls(const ToolNotation& notation, std::span<const ToolFunction> functions,
+                         bool is_single) {
+  Grammar grammar;
+  set_root(grammar, call_choices(grammar, notation, functions, is_single));
+  return grammar;
+}
+
+Grammar grammar_of_answers(const ToolNotation& notation, std::span<const ToolFunction> functions,
+                           bool is_single, std::string_view schema) {
+  Grammar grammar;
+  Choices value = add_schema(grammar, schema);
+  Choices calls = grammar.sequence({part_choices(grammar, notation.begin, ""),
+                                    call_choices(grammar, notation, functions, is_single)});
+  set_root(grammar, Grammar::either({std::move(value), std::move(calls)}));
   return grammar;
 }
 

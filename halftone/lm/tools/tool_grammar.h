@@ -3,7 +3,7 @@
 #pragma once
 
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "halftone/lm/constrain/grammar.h"
 #include "halftone/lm/tools/tool_function.h"
@@ -17,5 +17,10 @@ namespace halftone::lm {
 /// @throws Error as grammar_of_schema() and parameter_choices(), naming the function
 Grammar grammar_of_calls(const ToolNotation& notation, std::span<const ToolFunction> functions,
                          bool is_single);
+
+/// Whole answers that are JSON of a schema, or such calls with what begins the first one.
+/// @throws Error as above
+Grammar grammar_of_answers(const ToolNotation& notation, std::span<const ToolFunction> functions,
+                           bool is_single, std::string_view schema);
 
 }  // namespace halftone::lm

@@ -23,6 +23,16 @@ TEST(ToolGrammars, AllowCallsOfKnownFunctions) {
                {R"(now", "arguments": {}}>, <{"name": "now", "arguments": {}}>)"});
 }
 
+TEST(ToolGrammars, AllowJsonBesideCalls) {
+  const char* schema = R"({"type": "array", "items": {"type": "boolean"}})";
+  expect_texts(grammar_of_answers(kMarks, kFunctions, true, schema), "answers",
+               {"[]", "[true, false]", R"(<{"name": "now", "arguments": {}}>)"},
+               {"", "[1]", R"(now", "arguments": {}}>)", R"(<{"name": "now", "arguments": {}}>[])",
+                R"([]<{"name": "now", "arguments": {}}>)"});
+  expect_error(ErrorKind::kUnsupported, "JSON schema, at '#': 'if'",
+               [&] { (void)grammar_of_answers(kMarks, kFunctions, true, R"({"if": {}})"); });
+}
+
 TEST(ToolGrammars, HaveIds) {
   const ToolNotation with_id{"[", ":", ", [", ",\x01]"};
   expect_texts(grammar_of_calls(with_id, {&kFunctions[1], 1}, true), "an id", {"now:{},abcdeF012]"},
