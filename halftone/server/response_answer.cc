@@ -27,7 +27,7 @@ std::string ResponseAnswer::id_of_item(const char* kind) const {
   return kind + head_.id.substr(head_.id.find('_')) + "-" + std::to_string(items_.size());
 }
 
-std::string ResponseAnswer::event(const char* type, Json members) {
+std::string ResponseAnswer::event(const char* type, const Json& members) {
   Json json = {{"type", type}, {"sequence_number", num_events_++}};
   json.update(members);
   return std::string("event: ") + type + "\ndata: " + dump(json) + "\n\n";
@@ -37,7 +37,7 @@ std::string ResponseAnswer::item_event(const char* type, const char* name, Json 
   Json members = {{"item_id", items_.back()["id"]}, {"output_index", items_.size() - 1}};
   if (items_.back()["type"] == "message") members["content_index"] = 0;
   members[name] = std::move(value);
-  return event(type, std::move(members));
+  return event(type, members);
 }
 
 std::string ResponseAnswer::begin(const RunningCompletion& /*running*/) {
@@ -71,12 +71,12 @@ std::string ResponseAnswer::add_text(const std::string& text, const ChoiceEvent&
   Json scores = Json::array();
   if (from.token) scores = logprobs_json({&*from.token, 1}, tokenizer_);
   part["logprobs"].insert(part["logprobs"].end(), scores.begin(), scores.end());
-  Json members = {{"item_id", items_.back()["id"]},
-                  {"output_index", items_.size() - 1},
-                  {"content_index", 0},
-                  {"delta", text},
-                  {"logprobs", std::move(scores)}};
-  return events + event("response.output_text.delta", std::move(members));
+  const Json members = {{"item_id", items_.back()["id"]},
+                        {"output_index", items_.size() - 1},
+                        {"content_index", 0},
+                        {"delta", text},
+                        {"logprobs", std::move(scores)}};
+  return events + event("response.output_text.delta", members);
 }
 
 std::string ResponseAnswer::close_message() {
@@ -84,12 +84,12 @@ std::string ResponseAnswer::close_message() {
   is_open_ = false;
   items_.back()["status"] = is_whole_ ? "completed" : "incomplete";
   const Json& part = items_.back()["content"][0];
-  Json members = {{"item_id", items_.back()["id"]},
-                  {"output_index", items_.size() - 1},
-                  {"content_index", 0},
-                  {"text", part["text"]},
-                  {"logprobs", part["logprobs"]}};
-  std::string events = event("response.output_text.done", std::move(members));
+  const Json members = {{"item_id", items_.back()["id"]},
+                        {"output_index", items_.size() - 1},
+                        {"content_index", 0},
+                        {"text", part["text"]},
+                        {"logprobs", part["logprobs"]}};
+  std::string events = event("response.output_text.done", members);
   events += item_event("response.content_part.done", "part", part);
   return events += event("response.output_item.done",
                          {{"output_index", items_.size() - 1}, {"item", items_.back()}});

@@ -32,7 +32,7 @@ class ResponseAnswer : public Answer {
   std::string close_message();
   std::string add_call(const lm::ToolCall& call);
   /// An event of the stream with its number.
-  std::string event(const char* type, Json members);
+  std::string event(const char* type, const Json& members);
   /// The same of an item, or of the text of the last one.
   std::string item_event(const char* type, const char* name, Json value);
   [[nodiscard]] Json response(const char* status, const RunningCompletion* running) const;
