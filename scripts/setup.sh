@@ -19,7 +19,7 @@ build_packages=(
   libprotobuf-dev protobuf-compiler              # ONNX
   libhdf5-dev zlib1g-dev                         # data sets
   libpcre2-dev libutf8proc-dev                   # text of language models
-  libcpp-httplib-dev                             # serving them, optional
+  libcpp-httplib-dev libssl-dev                  # serving them, optional
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   jq                                             # the demo reads reports
 )

@@ -9,7 +9,8 @@ namespace {
 
 [[noreturn]] void fail_without_http() {
   fail(ErrorKind::kUnsupported,
-       "serve: this build has no server: install libcpp-httplib-dev, and build it again");
+       "serve: this build has no server: install libcpp-httplib-dev and libssl-dev, and build it "
+       "again");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/extent.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
