@@ -121,7 +121,7 @@ TEST_F(ProgramStories, FollowASchemaOrAGrammar) {
   expect_failure(verb + "--json-schema none.json", 3, "none.json: cannot open");
   expect_failure(verb + "--json-schema '{\"if\": {}}'", 4, "at '#': 'if' is not supported");
   expect_failure(verb + "--json-schema '{\"not\": {}}'", 2,
-                 "form of the text: expected one that texts can fit");
+                 "expected one that texts can fit, found one that none fits");
   expect_failure(verb + "--grammar 'root ::= (\"a\"'", 3, "grammar, line 1: expected ')'");
 }
 
