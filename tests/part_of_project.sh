@@ -19,6 +19,7 @@ if [ "${1:-}" = --whole ]; then
   [ "$found" = "pixels float32 -1 784" ] || { echo "part_of_project.sh: found $found" >&2; exit 1; }
 else
   object=$(ninja -C "$work" -t targets all | sed -n 's/^\(CMakeFiles\/outside.*\.o\): .*/\1/p')
+  [ -n "$object" ] || { echo "part_of_project.sh: the program has no object" >&2; exit 1; }
   # shellcheck disable=SC2086 # one object a source
   ninja -C "$work" halftone_base $object > /dev/null
 fi

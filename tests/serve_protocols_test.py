@@ -81,8 +81,9 @@ def check_wrong_responses(server: Server) -> None:
                          ({"input": "a", "tools": [{"type": "web_search"}]}, "tools"),
                          ({"input": "a", "tool_choice": "required"}, "tool_choice"),
                          ({"input": "a", "text": {"format": {"type": "json_schema"}}},
-                          "response_format"),
-                         ({"input": "a", "max_output_tokens": 0}, "max_tokens"),
+                          "text.format"),
+                         ({"input": "a", "max_output_tokens": 0}, "max_output_tokens"),
+                         ({"input": "a", "stream": True, "stream_options": 3}, "stream_options"),
                          ({"messages": []}, "messages"), ({"input": "a" * 4000}, "input")):
         status, found = server.ask("/v1/responses", wrong)
         expect(f"{wrong}", (400, param), (status, found["error"]["param"]))
@@ -98,6 +99,8 @@ def check_calls(server: Server) -> None:
     call, = found["output"]
     expect("a call", ("function_call", "get_weather"), (call["type"], call["name"]))
     assert json.loads(call["arguments"])["days"] <= 5, call
+    scored = server.ask("/v1/responses", {**body, "top_logprobs": 1})[1]["output"]
+    expect("without probabilities", [call["arguments"]], [each["arguments"] for each in scored])
     events = events_of(server, body)
     done, = (each for each in events if each["type"] == "response.function_call_arguments.done")
     expect("the same as a stream", call["arguments"], done["arguments"])

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "halftone/lm/text/tokenizer.h"
@@ -48,6 +49,8 @@ lm::ToolText read(std::optional<lm::ToolCallReader>& reader, const ChoiceEvent& 
 std::string id_of_call(const std::string& answer, std::size_t choice, std::size_t index);
 /// Probabilities of tokens, as conversations have them.
 Json logprobs_json(std::span<const ScoredToken> tokens, const lm::Tokenizer& tokenizer);
+/// Whether a text is whole, rather than cut by a number of tokens or the time.
+inline bool ends_by_itself(v0::End end) { return end == v0::End::kToken || end == v0::End::kText; }
 /// JSON has no infinity: of a token that is never drawn.
 double finite(double logprob);
 

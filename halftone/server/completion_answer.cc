@@ -10,11 +10,6 @@
 namespace halftone::server {
 namespace {
 
-/// Also where the time was over, for which the protocol has no word.
-const char* finish_reason_of(v0::End end) {
-  return end == v0::End::kToken || end == v0::End::kText ? "stop" : "length";
-}
-
 Json usage_of(const RunningCompletion& running) {
   return {{"prompt_tokens", running.prompt_tokens()},
           {"completion_tokens", running.written_tokens()},
@@ -22,9 +17,10 @@ Json usage_of(const RunningCompletion& running) {
           {"prompt_tokens_details", {{"cached_tokens", running.reused_tokens()}}}};
 }
 
+/// "length" also where the time was over, for which the protocol has no word.
 const char* finish_reason_of(v0::End end, bool has_calls) {
-  const std::string_view reason = finish_reason_of(end);
-  return has_calls && reason == "stop" ? "tool_calls" : reason.data();
+  if (!ends_by_itself(end)) return "length";
+  return has_calls ? "tool_calls" : "stop";
 }
 
 std::string event_of(const Json& json) { return "data: " + dump(json) + "\n\n"; }

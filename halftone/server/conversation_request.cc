@@ -11,16 +11,12 @@ namespace halftone::server {
 namespace {
 
 using internal::fail_member;
+using internal::member_of;
 using internal::take;
 using internal::take_flag;
 
 constexpr std::size_t kMaxFunctions = 128;  // as OpenAI has it
 constexpr std::size_t kMaxNameBytes = 64;
-
-/// A member of an object; null of what is none.
-Json member_of(const Json& object, const char* name) {
-  return object.is_object() ? object.value(name, Json()) : Json();
-}
 
 [[noreturn]] void fail_message(const std::string& where, const std::string& expected,
                                const std::string& code = {}) {

@@ -8,6 +8,7 @@
 #include "halftone/server/chat_page.h"
 #include "halftone/server/completion_delivery.h"
 #include "halftone/server/http_listener.h"
+#include "halftone/server/response_request.h"
 #include "halftone/server/text_routes.h"
 #include "halftone/server/text_service.h"
 
@@ -30,10 +31,20 @@ void deliver_whole(CompletionDelivery& delivery, httplib::Response& response) {
   response.set_content(all, delivery.content_type());
 }
 
+std::shared_ptr<CompletionDelivery> begin(TextService& service, Endpoint endpoint,
+                                          HttpListener::HttpCall& call) {
+  try {
+    return std::make_shared<CompletionDelivery>(service, endpoint, call.body,
+                                                std::move(call.exchange));
+  } catch (const RequestError& error) {
+    if (endpoint == Endpoint::kResponse) throw in_names_of_responses(error);
+    throw;
+  }
+}
+
 /// Sends an answer while it is written.
 void deliver(TextService& service, Endpoint endpoint, HttpListener::HttpCall& call) {
-  auto delivery =
-      std::make_shared<CompletionDelivery>(service, endpoint, call.body, std::move(call.exchange));
+  const std::shared_ptr<CompletionDelivery> delivery = begin(service, endpoint, call);
   call.response.set_header("Cache-Control", "no-cache");
   if (call.request.version == "HTTP/1.0") return deliver_whole(*delivery, call.response);
   call.response.set_chunked_content_provider(

@@ -11,6 +11,11 @@
 
 namespace halftone::server::internal {
 
+/// A member of an object; null of what is none.
+inline Json member_of(const Json& object, const char* name) {
+  return object.is_object() ? object.value(name, Json()) : Json();
+}
+
 /// Takes a member out of a request; null counts as absent.
 inline std::optional<Json> take(Json& request, const std::string& name) {
   const auto found = request.find(name);

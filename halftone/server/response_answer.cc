@@ -64,12 +64,11 @@ std::string ResponseAnswer::open_message() {
   return text;
 }
 
-std::string ResponseAnswer::add_text(const std::string& text, const ChoiceEvent& from) {
+std::string ResponseAnswer::add_text(const std::string& text) {
   std::string events = is_open_ ? "" : open_message();
   Json& part = items_.back()["content"][0];
   part["text"].get_ref<std::string&>() += text;
-  Json scores = Json::array();
-  if (from.token) scores = logprobs_json({&*from.token, 1}, tokenizer_);
+  Json scores = logprobs_json(std::exchange(tokens_, {}), tokenizer_);
   part["logprobs"].insert(part["logprobs"].end(), scores.begin(), scores.end());
   const Json members = {{"item_id", items_.back()["id"]},
                         {"output_index", items_.size() - 1},
@@ -97,6 +96,7 @@ std::string ResponseAnswer::close_message() {
 
 std::string ResponseAnswer::add_call(const lm::ToolCall& call) {
   std::string events = close_message();
+  tokens_.clear();  // an item of a call has no probabilities
   const std::string id = call.id.empty() ? id_of_call(head_.id, 0, num_calls_) : call.id;
   ++num_calls_;
   items_.push_back({{"type", "function_call"},
@@ -117,17 +117,16 @@ std::string ResponseAnswer::add_call(const lm::ToolCall& call) {
 }
 
 std::string ResponseAnswer::add_items(const ChoiceEvent& event) {
-  if (event.result) {
-    const v0::End end = event.result->generation.end;
-    is_whole_ = end == v0::End::kToken || end == v0::End::kText;
-  }
+  if (event.result) is_whole_ = ends_by_itself(event.result->generation.end);
+  if (event.token) tokens_.push_back(*event.token);
   const lm::ToolText text = read(reader_, event);
   std::string events;
-  if (!text.content.empty() || event.token) events += add_text(text.content, event);
+  if (!text.content.empty()) events += add_text(text.content);
   for (const lm::ToolCall& call : text.calls) events += add_call(call);
   if (!event.result) return events;
   // Even an answer without a text has a message.
   if (items_.empty()) events += open_message();
+  if (is_open_ && !tokens_.empty()) events += add_text("");
   return events + close_message();
 }
 

@@ -28,7 +28,7 @@ class ResponseAnswer : public Answer {
   /// The events of what a text adds.
   std::string add_items(const ChoiceEvent& event);
   std::string open_message();
-  std::string add_text(const std::string& text, const ChoiceEvent& event);
+  std::string add_text(const std::string& text);
   std::string close_message();
   std::string add_call(const lm::ToolCall& call);
   /// An event of the stream with its number.
@@ -43,6 +43,7 @@ class ResponseAnswer : public Answer {
   const lm::Tokenizer& tokenizer_;
   std::optional<lm::ToolCallReader> reader_{};  ///< if there may be calls
   Json items_ = Json::array();
+  std::vector<ScoredToken> tokens_{};  ///< whose text has not come yet
   std::size_t num_calls_ = 0;
   std::size_t num_events_ = 0;
   bool is_open_ = false;  ///< the last item is a message that goes on

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "halftone/server/request_members.h"
@@ -11,14 +12,13 @@ namespace halftone::server {
 namespace {
 
 using internal::fail_member;
+using internal::member_of;
 using internal::take;
+
+constexpr const char* kUnknown = "unknown_parameter";
 
 [[noreturn]] void fail_item(const std::string& where, const std::string& expected) {
   throw RequestError(400, where + ": expected " + expected, "input", "unsupported_parameter");
-}
-
-Json member_of(const Json& object, const char* name) {
-  return object.is_object() ? object.value(name, Json()) : Json();
 }
 
 std::string text_member(const Json& item, const char* name, const std::string& where) {
@@ -145,9 +145,11 @@ void refuse_kept(Json& request) {
                        "unsupported_parameter");
   }
   for (const char* name : {"messages", "n", "response_format"}) {
-    if (take(request, name)) {
-      fail_member(name, "a member of /v1/responses, which has input, one answer and text.format");
-    }
+    if (!take(request, name)) continue;
+    throw RequestError(
+        400,
+        std::string(name) + ": /v1/responses has input, one answer, and text.format in its place",
+        name, kUnknown);
   }
 }
 
@@ -179,11 +181,25 @@ Json chat_of_response(Json request) {
   }
   // Nothing is kept whatever it says, and what is too long is refused.
   for (const char* name : {"store", "truncation"}) (void)take(request, name);
-  if (auto options = take(request, "stream_options"); options && options->is_object()) {
-    (void)take(*options, "include_obfuscation");
-    if (!options->empty()) request["stream_options"] = *options;
+  if (auto options = take(request, "stream_options")) {
+    if (options->is_object()) (void)take(*options, "include_obfuscation");
+    if (*options != Json::object()) request["stream_options"] = *options;
   }
   return request;
+}
+
+RequestError in_names_of_responses(const RequestError& error) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames = {
+      {{"messages", "input"},
+       {"max_tokens", "max_output_tokens"},
+       {"response_format", "text.format"}}};
+  for (const auto& [chat, ours] : kNames) {
+    if (error.param() != chat || error.code() == kUnknown) continue;
+    std::string message = error.what();
+    if (message.starts_with(chat)) message.replace(0, chat.size(), ours);
+    return {error.status(), message, std::string(ours), error.code()};
+  }
+  return error;
 }
 
 Json repeated_members(const Json& request) {

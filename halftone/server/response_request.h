@@ -10,6 +10,9 @@ namespace halftone::server {
 /// @throws RequestError 400 that names the member which is wrong or not followed
 Json chat_of_response(Json request);
 
+/// An error of that request, with the names that members have here.
+RequestError in_names_of_responses(const RequestError& error);
+
 /// The members that a response repeats of its request, with their defaults.
 Json repeated_members(const Json& request);
 

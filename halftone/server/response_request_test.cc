@@ -48,6 +48,15 @@ TEST(ResponseRequest, BecomesOptionsOfChats) {
     "user": "me"})"));
 }
 
+TEST(ResponseRequest, NamesMembersOfItsOwn) {
+  const RequestError error =
+      in_names_of_responses({400, "max_tokens: expected at least 1", "max_tokens"});
+  EXPECT_STREQ(error.what(), "max_output_tokens: expected at least 1");
+  EXPECT_EQ(error.param(), "max_output_tokens");
+  EXPECT_EQ(in_names_of_responses({400, "too long", "messages", "code"}).code(), "code");
+  EXPECT_EQ(in_names_of_responses({404, "the model", "model"}).param(), "model");
+}
+
 TEST(ResponseRequest, RepeatsMembers) {
   const Json found = repeated_members(Json::parse(R"({"tools": [1], "user": null})"));
   EXPECT_EQ(found["tools"], Json({1}));

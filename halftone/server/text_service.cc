@@ -198,10 +198,8 @@ std::unique_ptr<RunningCompletion> TextService::start(const CompletionRequest& r
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kInternal) throw;
     const bool is_long = error.hint() == Hint::kContext;
-    const char* member = request.endpoint == Endpoint::kChat         ? "messages"
-                         : request.endpoint == Endpoint::kCompletion ? "prompt"
-                                                                     : "input";
-    throw RequestError(400, error.what(), member, is_long ? "context_length_exceeded" : "");
+    throw RequestError(400, error.what(), request.is_conversation() ? "messages" : "prompt",
+                       is_long ? "context_length_exceeded" : "");
   }
   return running;
 }
